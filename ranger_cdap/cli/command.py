@@ -1,4 +1,4 @@
-"""The base of all commands: a click command with examples and exit codes as data, and the shared options."""
+"""The base of all commands: a click command with examples and exit codes as data, and the options of every command."""
 
 from __future__ import annotations
 
@@ -9,33 +9,10 @@ from typing import Any
 
 import click
 
+from ranger_cdap.cli.everywhere import EVERYWHERE
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
-from ranger_cdap.cli.invocation import Invocation
-
-JSON_HELP = "Print the answer as one JSON document."
-QUIET_HELP = "Print only the answer and errors: no progress, notes or warnings."
 
 _ALWAYS = (ExitCode.OK, ExitCode.ERROR, ExitCode.INVALID_INPUT)
-
-
-def _wants_json(context: click.Context, _: click.Parameter, given: bool) -> None:
-    if given:
-        context.ensure_object(Invocation).as_json = True
-
-
-def _wants_quiet(context: click.Context, _: click.Parameter, given: bool) -> None:
-    if given:
-        context.ensure_object(Invocation).be_quiet()
-
-
-def json_option() -> click.Option:
-    """`--json`, before the command or after it."""
-    return click.Option(["--json"], is_flag=True, expose_value=False, callback=_wants_json, help=JSON_HELP)
-
-
-def quiet_option() -> click.Option:
-    """`--quiet`, before the command or after it."""
-    return click.Option(["--quiet"], is_flag=True, expose_value=False, callback=_wants_quiet, help=QUIET_HELP)
 
 
 class Described(click.Command):
@@ -59,9 +36,11 @@ class Described(click.Command):
         self.examples = tuple(examples)
         self.has_outcome = has_outcome
         self.exits = {code: MEANINGS[code] for code in _ALWAYS} | dict(exits or {})
-        if answers:
-            self.params.append(json_option())
-        self.params.append(quiet_option())
+        self._everywhere = [option for option in EVERYWHERE if answers or option.name != "json"]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters of this command, then those that every command has."""
+        return [*super().get_params(ctx), *self._everywhere]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and, for a command with an outcome of its own, the exit codes."""

@@ -47,10 +47,13 @@ class Invocation:
         """True if only the answer and errors are printed."""
         return self.messages.quiet
 
-    def read_from(self, config: Path | None, flags: Sequence[str]) -> None:
-        """Read the settings from this file; these flags override everything else."""
+    def read_from(self, config: Path) -> None:
+        """Read the settings from this file."""
         self._config = config
-        self._flags = flags
+
+    def override(self, flags: Sequence[str]) -> None:
+        """Override settings, written `table.key=value`, in addition to those overridden so far."""
+        self._flags = (*self._flags, *flags)
 
     def be_quiet(self) -> None:
         """Suppress progress, notes and warnings from now on."""

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import click
@@ -18,7 +17,6 @@ import click
 from ranger_cdap.cli.command import CommandGroup, add_lazily
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode, Terminated
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import FILE, SETTING
 from ranger_cdap.errors import ConfigError, InvalidInput, NotReady, RangerAdminError, RangerCdapError, reason
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
@@ -91,29 +89,14 @@ def command_line() -> click.Group:
         ),
     )
     @click.version_option(package_name="ranger-cdap", prog_name="ranger-cdap")
-    @click.option(
-        "--config",
-        type=FILE,
-        metavar="FILE",
-        envvar="RANGER_CDAP_CONFIG",
-        help="Configuration file; default: ranger-cdap.toml in the working directory, if it exists.",
-    )
-    @click.option(
-        "--set",
-        "flags",
-        type=SETTING,
-        multiple=True,
-        metavar="TABLE.KEY=VALUE",
-        help="Override a setting. Repeatable.",
-    )
     @pass_invocation
-    def cli(invocation: Invocation, config: Path | None, flags: tuple[str, ...]) -> None:
+    def cli(invocation: Invocation) -> None:
         """Apache Ranger authorization for CDAP.
 
-        --json and --quiet may be given before or after the command. NO_COLOR in the environment disables colours.
+        --config, --set, --json and --quiet are accepted before and after the command. NO_COLOR in the environment
+        disables colours.
         """
         invocation.plugins = plugins
-        invocation.read_from(config, flags)
 
     plugins = plugin_manager()
     plugins.register(BuiltInCommands(), name="built-in commands")

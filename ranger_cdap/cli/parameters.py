@@ -168,9 +168,7 @@ def operation_names(profile: Profile) -> list[str]:
 def _configured_profile(ctx: click.Context) -> Profile:
     """Return the configured profile, or the default one if the settings are invalid: completion reports no errors."""
     try:
-        given = ctx.find_root().params
-        settings = Invocation(given.get("config"), flags=given.get("flags") or ()).settings
-        return load_profile(settings.cdap.profile)
+        return load_profile(ctx.ensure_object(Invocation).settings.cdap.profile)
     except RangerCdapError:
         return load_profile("default")
 

@@ -114,8 +114,9 @@ def test_the_examples_of_the_program_parse() -> None:
 
 @pytest.mark.parametrize("name", DOING)
 def test_every_command_has_the_options_that_all_share(name: str) -> None:
-    options = {option for param in DOING[name].params for option in param.opts}
-    assert "--quiet" in options
+    with click.Context(DOING[name]) as context:
+        options = {option for param in DOING[name].get_params(context) for option in param.opts}
+    assert options >= {"--config", "--set", "--quiet"}
     assert ("--json" in options) == (name not in OWN_FORM)
 
 

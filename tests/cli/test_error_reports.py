@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 
 from ranger_cdap.cli.commands_page import commands
@@ -14,7 +15,7 @@ from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 ANSWERING = [
     " ".join(words)
     for words, command in commands(command_line())
-    if any("--json" in param.opts for param in command.params)
+    if any("--json" in param.opts for param in command.get_params(click.Context(command)))
 ]
 NOWHERE = ["--set", "ranger.url=http://127.0.0.1:9", "--set", "ranger.attempts=1"]
 CHECK = ["check", "alice", "dataset.get", "dataset:ns1.kv"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from rich.tree import Tree
 
 from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.main import main
 
 
 @pytest.mark.parametrize("name", ["dataset:a:b", "namespace::cat:", "[bold]x[/bold]", "artifact:ns1.[link]"])
@@ -37,3 +41,33 @@ def test_a_table_in_a_file_has_no_blanks_at_the_ends_of_lines(capsys: pytest.Cap
     Invocation().print_table(["name", "groups"], [["alice", "developers"], ["bob", ""]])
 
     assert capsys.readouterr().out == "name   groups\nalice  developers\nbob\n"
+
+
+@pytest.mark.parametrize("variable", ["", "nowhere.toml"])
+@pytest.mark.parametrize(
+    ("call", "instance"),
+    [
+        (["--config", "a.toml", "config", "show"], "a"),
+        (["config", "show", "--config", "a.toml"], "a"),
+        (["--config", "a.toml", "config", "show", "--config", "b.toml"], "b"),
+        (["--config", "a.toml", "config", "show", "--set", "cdap.instance=c"], "c"),
+        (["--set", "cdap.instance=c", "--config", "a.toml", "config", "show"], "c"),
+        (["--set", "cdap.instance=c", "config", "show", "--set", "cdap.instance=d", "--config", "a.toml"], "d"),
+    ],
+)
+def test_options_count_before_and_after_the_command_and_the_last_wins(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    call: list[str],
+    instance: str,
+    variable: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RANGER_CDAP_CONFIG", variable)
+    for name in ("a", "b"):
+        Path(f"{name}.toml").write_text(f'[cdap]\ninstance = "{name}"\n', encoding="utf-8")
+
+    assert main([*call, "--json"]) == 0
+    shown = {one["setting"]: one for one in json.loads(capsys.readouterr().out)["settings"]}
+    assert shown["cdap.instance"]["value"] == instance

@@ -1,0 +1,68 @@
+"""The options that every command has, before the command or after it; declared once."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+from click.core import ParameterSource
+
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.parameters import FILE, SETTING
+
+
+def _wants_json(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        context.ensure_object(Invocation).as_json = True
+
+
+def _wants_quiet(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        context.ensure_object(Invocation).be_quiet()
+
+
+def _reads_from(context: click.Context, option: click.Parameter, given: Any) -> None:
+    """Use a file from the environment only where the whole call begins: one that is named before a command wins."""
+    is_named = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    if given is not None and (is_named or context.parent is None):
+        context.ensure_object(Invocation).read_from(given)
+
+
+def _overrides(context: click.Context, _: click.Parameter, given: tuple[str, ...]) -> None:
+    context.ensure_object(Invocation).override(given)
+
+
+EVERYWHERE: Final = (
+    click.Option(
+        ["--config"],
+        type=FILE,
+        metavar="FILE",
+        envvar="RANGER_CDAP_CONFIG",
+        expose_value=False,
+        callback=_reads_from,
+        help="Configuration file; default: ranger-cdap.toml in the working directory, if it exists.",
+    ),
+    click.Option(
+        ["--set"],
+        type=SETTING,
+        multiple=True,
+        metavar="TABLE.KEY=VALUE",
+        expose_value=False,
+        callback=_overrides,
+        help="Override a setting. Repeatable.",
+    ),
+    click.Option(
+        ["--json"],
+        is_flag=True,
+        expose_value=False,
+        callback=_wants_json,
+        help="Print the answer as one JSON document.",
+    ),
+    click.Option(
+        ["--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=_wants_quiet,
+        help="Print only the answer and errors: no progress, notes or warnings.",
+    ),
+)
