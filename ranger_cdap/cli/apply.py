@@ -1,4 +1,4 @@
-"""`ranger-cdap policies plan|apply`: make Ranger's policies those of a directory under version control."""
+"""`ranger-cdap policies apply`: make Ranger's policies those of a file or of a directory under version control."""
 
 from __future__ import annotations
 
@@ -11,71 +11,57 @@ import click
 from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.export import account, grants_of, wanted_policies
 from ranger_cdap.cli.files import read_collection, read_json
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.transfer import account, grants_of, make, wanted_policies
 from ranger_cdap.errors import ConflictingChange, InvalidInput
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage.carry_out import carry_out
 from ranger_cdap.policies.manage.change_plan import ChangePlan, change_plan
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.strict_text import write_json
 from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction, portable
-
-_delete = click.option("--delete", is_flag=True, help="Delete the policies of Ranger that PATH does not have.")
-
-
-@click.command(
-    "plan",
-    cls=Command,
-    examples=("ranger-cdap policies plan policies", "ranger-cdap policies plan policies --delete --json"),
-    exits={
-        ExitCode.OK: "nothing to do: Ranger has the policies of PATH and no others",
-        ExitCode.NO: "there are differences",
-    },
-)
-@account
-@_delete
-@wanted_policies
-@pass_invocation
-@click.pass_context
-def plan_command(context: click.Context, invocation: Invocation, ranger_user: str, delete: bool, path: Path) -> None:
-    """Show what `policies apply` would change in Ranger, and what differs and stays.
-
-    PATH is a directory of policies, an export or a download. Grants of the sync job are counted and never changed.
-    """
-    wanted = _wanted(invocation, path, delete=delete)
-    with administrator(invocation, ranger_user) as admin:
-        there = admin.policy_documents(invocation.settings.ranger.service)
-    found = change_plan(wanted.policies, there, delete=delete, grants=grants_of(invocation.settings))
-    _show(invocation, found)
-    context.exit(ExitCode.NO if found.drift else ExitCode.OK)
 
 
 @click.command(
     "apply",
     cls=Command,
     examples=(
-        "ranger-cdap policies apply policies",
+        "ranger-cdap policies apply policies --delete --dry-run",
         "ranger-cdap policies apply policies --delete --plan plan.json --yes",
     ),
     exits={
         ExitCode.OK: "every change was made, or there was none to make",
+        ExitCode.NO: "with --dry-run: there are differences",
         ExitCode.ERROR: "Ranger changed since the plan, or rejected a policy; earlier ones were applied",
     },
 )
 @account
-@_delete
-@click.option("--plan", "planned", type=FILE, metavar="FILE", help="Refuse if the plan is not that of `plan --json`.")
+@click.option("--delete", is_flag=True, help="Delete the policies of Ranger that PATH does not have.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and exit.")
+@click.option(
+    "--plan", "planned", type=FILE, metavar="FILE", help="Refuse if the plan is not this one, of `--dry-run --json`."
+)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @wanted_policies
 @pass_invocation
+@click.pass_context
 def apply_command(
-    invocation: Invocation, ranger_user: str, delete: bool, planned: Path | None, yes: bool, path: Path
+    context: click.Context,
+    invocation: Invocation,
+    ranger_user: str,
+    delete: bool,
+    dry_run: bool,
+    planned: Path | None,
+    yes: bool,
+    path: Path,
 ) -> None:
     """Make the policies of Ranger those of PATH: create, update and rename, and with --delete remove all others.
 
-    The plan is shown and confirmed first; nothing is done if Ranger changes meanwhile. Grants of the sync job are never
-    changed. If a policy is rejected the command stops and names it; the next call goes on.
+    PATH is a directory of policies, an export or a download. The plan is shown and confirmed first; nothing is done if
+    Ranger changes meanwhile. A policy is replaced as a whole. Grants of the sync job are counted and never changed. If
+    a policy is rejected the command stops and names it; the next call goes on.
     """
     expected = None if planned is None else read_json(planned)
     wanted = _wanted(invocation, path, delete=delete)
@@ -89,6 +75,8 @@ def apply_command(
         if planned is not None and expected != found.documents():
             raise ConflictingChange(f"Ranger or `{path}` changed since the plan `{planned}` was made; nothing was done")
         _show(invocation, found)
+        if dry_run:
+            context.exit(ExitCode.NO if found.drift else ExitCode.OK)
         if found.blocked:
             raise InvalidInput(f"nothing was done, because Ranger would reject policy `{found.blocked[0].name}`")
         if not found.changes:
@@ -102,16 +90,32 @@ def apply_command(
         make(invocation, found.changes, admin)
 
 
+def make(invocation: Invocation, changes: Sequence[Step], admin: RangerAdmin) -> None:
+    """Make changes in order.
+
+    Raises:
+        RangerAdminError: one failed; the message has its policy and the number of those before.
+    """
+    made = 0
+    try:
+        for _ in carry_out(changes, admin, invocation.settings.ranger.service):
+            made += 1
+    except KeyboardInterrupt:
+        invocation.messages.print(f"{made} of {len(changes)} changes were made; the same command goes on from there")
+        raise
+
+
 def _wanted(invocation: Invocation, path: Path, *, delete: bool) -> PolicyCollection:
     """Return the policies to be.
 
     Raises:
-        InvalidInput: they are those of another service, or all would be deleted.
+        InvalidInput: those of another service would replace all, or all would be deleted.
     """
     wanted, service = read_collection(path), invocation.settings.ranger.service
-    if wanted.service.service not in ("", service):
+    if delete and wanted.service.service not in ("", service):
         raise InvalidInput(
-            f"`{path}` has the policies of service `{wanted.service.service}`, and `ranger.service` is `{service}`"
+            f"`{path}` has the policies of service `{wanted.service.service}`, and `--delete` would replace those of "
+            f"`{service}`, which is `ranger.service`"
         )
     if delete and not wanted.policies:
         raise InvalidInput(f"`{path}` has no policies, and `--delete` would delete all of service `{service}`")

@@ -15,6 +15,7 @@ from ranger_cdap.analysis.impact import Impact, impact
 from ranger_cdap.analysis.report import gained_rows, lost_rows
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.export import account
 from ranger_cdap.cli.files import usable, write_file
 from ranger_cdap.cli.impact_allow_file import read_expected_changes, written_entries
 from ranger_cdap.cli.impact_formats import ImpactReport, document, markdown, on_one_line, table
@@ -30,7 +31,6 @@ from ranger_cdap.cli.impact_sources import (
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import WITHOUT_TAGS
-from ranger_cdap.cli.transfer import account
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresh.documents import Documents

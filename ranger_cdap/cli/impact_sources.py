@@ -14,10 +14,10 @@ from click.shell_completion import CompletionItem
 from msgspec import structs
 
 from ranger_cdap.cli.administrator import administrator
+from ranger_cdap.cli.export import grants_of
 from ranger_cdap.cli.files import decoded, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.policy_files import HistoricFiles
-from ranger_cdap.cli.transfer import grants_of
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin

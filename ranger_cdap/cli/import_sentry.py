@@ -36,6 +36,7 @@ def import_group() -> None:
     ),
     exits={
         ExitCode.OK: "every change was made, or there was none to make",
+        ExitCode.NO: "with --dry-run: there are differences",
         ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
     },
 )

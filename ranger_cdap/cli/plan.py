@@ -14,13 +14,13 @@ from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.export import account
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.job_arguments import JobArguments, name_of_role, users_of_role
 from ranger_cdap.cli.plan_apply import apply_needed
 from ranger_cdap.cli.plan_options import require_together
 from ranger_cdap.cli.plan_role import apply_job, print_job_policies, show_job
 from ranger_cdap.cli.plan_text import PlannedOperation
-from ranger_cdap.cli.transfer import account
 from ranger_cdap.errors import InvalidInput, suggestion
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy, needed_policies
 from ranger_cdap.policies.manage.strict_text import write_json
@@ -60,6 +60,7 @@ class _PlanCommand(Command):
     ),
     exits={
         ExitCode.OK: "shown; with `--apply`, every change was made, or there was none to make",
+        ExitCode.NO: "with `--apply --dry-run`: there are changes to make",
         ExitCode.ERROR: "Ranger changed since the plan, or rejected a policy; earlier ones were applied",
     },
 )

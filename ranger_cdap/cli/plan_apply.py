@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import click
+
 from ranger_cdap.cli.administrator import administrator, confirm
+from ranger_cdap.cli.apply import make
 from ranger_cdap.cli.change_impact import CHANGING, ChangeImpact, change_impact, print_impact
+from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.export import grants_of
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.role_steps import counted
-from ranger_cdap.cli.transfer import grants_of, make
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
@@ -40,7 +44,9 @@ def apply_needed(
         if blocked:
             raise InvalidInput(f"nothing was done, because another policy stands in the way of `{blocked[0]}`")
         _require_users(admin, needed)
-        if dry_run or not changes:
+        if dry_run:
+            click.get_current_context().exit(ExitCode.NO if changes else ExitCode.OK)
+        if not changes:
             return
         if not yes:
             confirm(f"Make {counted(len(changes), 'change')} in {settings.ranger.url}?")

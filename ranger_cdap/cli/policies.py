@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from ranger_cdap.cli.apply import apply_command, plan_command
+from ranger_cdap.cli.apply import apply_command
 from ranger_cdap.cli.command import CommandGroup
 from ranger_cdap.cli.expectations import test_command
+from ranger_cdap.cli.export import export_command
 from ranger_cdap.cli.impact import impact_command
 from ranger_cdap.cli.lint import lint_command
 from ranger_cdap.cli.refresh import refresh_command
 from ranger_cdap.cli.rewrite import rewrite_command
-from ranger_cdap.cli.transfer import diff_command, export_command, import_command
 
 
 @click.group(cls=CommandGroup, examples=("ranger-cdap policies lint",))
@@ -25,10 +25,7 @@ for command in (
     impact_command,
     refresh_command,
     export_command,
-    diff_command,
-    plan_command,
     apply_command,
-    import_command,
     rewrite_command,
 ):
     policies.add_command(command)

@@ -45,9 +45,7 @@ _UNDECIDED_SHOWN = 5
 )
 @policy_files
 @click.option("--creators", is_flag=True, help="Include the grants of the sync job, which it would write again.")
-@click.option(
-    "--out", type=FILE, metavar="FILE", help="Write the policies that remain, for `ranger-cdap policies plan`."
-)
+@click.option("--out", type=FILE, metavar="FILE", help="Write the policies that remain, for `policies apply --delete`.")
 @pass_invocation
 @click.pass_context
 def redundant(
@@ -123,4 +121,5 @@ def _show(invocation: Invocation, found: Redundancy, out: Path | None) -> None:
         more = f" and {len(found.undecided) - _UNDECIDED_SHOWN} more" if len(found.undecided) > _UNDECIDED_SHOWN else ""
         invocation.messages.print(f"note: not decided, and so not shown: {named}{more}")
     if out is not None:
-        invocation.messages.print(f"policies that remain: `{out}`; next: ranger-cdap policies plan {out}")
+        next_step = f"ranger-cdap policies apply --delete --dry-run {out}"
+        invocation.messages.print(f"policies that remain: `{out}`; next: {next_step}")

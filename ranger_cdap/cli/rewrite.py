@@ -8,10 +8,10 @@ import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.export import wanted_policies
 from ranger_cdap.cli.files import read_collection, usable, write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.transfer import wanted_policies
 from ranger_cdap.policies.manage.excluded_levels import rewrite
 from ranger_cdap.policies.manage.strict_text import write_json
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import click
+
 from ranger_cdap.cli.administrator import administrator, confirm
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
@@ -35,7 +38,9 @@ def change_roles(
             raise InvalidInput(f"nothing was done: role `{blocked[0].role}` is blocked: {blocked[0].detail}")
         changes = [step for step in steps if step.changes]
         require_members(changes, admin)
-        if dry_run or not changes:
+        if dry_run:
+            click.get_current_context().exit(ExitCode.NO if changes else ExitCode.OK)
+        if not changes:
             return
         if not yes:
             confirm(f"Make {counted(len(changes), 'change')} in {invocation.settings.ranger.url}?")

@@ -9,18 +9,15 @@ import click
 from click.shell_completion import CompletionItem
 
 from ranger_cdap.cdap.presets import load_preset, preset_names
-from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.job_arguments import JobArguments, groups_of_role, name_of_role, users_of_role
 from ranger_cdap.cli.role_steps import change_roles, step_as_json
 from ranger_cdap.cli.roles_text import print_preset, print_presets
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.job_roles import job_role
 from ranger_cdap.policies.manage.role_plan import (
     FoundRoles,
-    RoleAction,
     RoleStep,
     WantedRole,
     departure,
@@ -67,47 +64,29 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show the plan and missi
 _yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
-@click.group(cls=CommandGroup, examples=("ranger-cdap roles list",))
+@click.group(cls=CommandGroup, examples=("ranger-cdap roles explain",))
 def roles() -> None:
     """Give people jobs in a namespace: presets of privileges, as roles of Ranger with their policies."""
 
 
-@roles.command("list", examples=("ranger-cdap roles list",))
-@pass_invocation
-def list_roles(invocation: Invocation) -> None:
-    """List the presets, and the roles of the predecessor's LDAP binding that each stands for."""
-    print_presets(invocation)
-
-
 @roles.command(
-    "explain", examples=("ranger-cdap roles explain developer", "ranger-cdap roles explain viewer --namespace sales")
+    "explain", examples=("ranger-cdap roles explain", "ranger-cdap roles explain developer --namespace sales")
 )
 @click.option("--namespace", metavar="NAMESPACE", default="NAMESPACE", help="The namespace in the policies.")
-@click.argument("preset", shell_complete=_names)
+@click.argument("preset", shell_complete=_names, required=False)
 @pass_invocation
-def explain_role(invocation: Invocation, namespace: str, preset: str) -> None:
-    """Show what a preset may do, by which policies, and what these allow besides; reads nothing from Ranger."""
+def explain_role(invocation: Invocation, namespace: str, preset: str | None) -> None:
+    """Show what a preset may do, by which policies, and what these allow besides; reads nothing from Ranger.
+
+    Without PRESET: list all presets, and the roles of the predecessor's LDAP binding that each stands for.
+    """
+    if preset is None:
+        print_presets(invocation)
+        return
     settings = invocation.settings
     found = load_preset(preset, settings.cdap.profile)
     wanted = job_role(found, namespace, service=settings.ranger.service, instance=settings.cdap.instance)
     print_preset(invocation, found, wanted)
-
-
-@roles.command(
-    "diff",
-    cls=Command,
-    examples=("ranger-cdap roles diff developer --namespace sales --group sales-devs",),
-    exits={ExitCode.OK: "Ranger has the role with these members and rights", ExitCode.NO: "there are differences"},
-)
-@_job
-def diff_role(invocation: Invocation, job: JobArguments) -> None:
-    """Show what `roles apply` would change in Ranger; nothing is changed."""
-    job.wanted(invocation)  # before the password is asked for
-    with administrator(invocation, job.account) as admin:
-        steps = _planned(invocation, admin, job, _applied)
-    _show(invocation, steps)
-    if any(step.action is not RoleAction.KEEP for step in steps):
-        click.get_current_context().exit(ExitCode.NO)
 
 
 @roles.command(
@@ -119,6 +98,7 @@ def diff_role(invocation: Invocation, job: JobArguments) -> None:
     ),
     exits={
         ExitCode.OK: "every change was made, or there was none to make",
+        ExitCode.NO: "with --dry-run: there are differences",
         ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
     },
 )
@@ -143,6 +123,7 @@ def apply_role(invocation: Invocation, job: JobArguments, dry_run: bool, yes: bo
     ),
     exits={
         ExitCode.OK: "every change was made, or there was none to make",
+        ExitCode.NO: "with --dry-run: there are differences",
         ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
     },
 )
@@ -170,16 +151,12 @@ def _left(wanted: WantedRole, found: FoundRoles) -> Sequence[RoleStep]:
     return departure(wanted, found)
 
 
-def _planned(invocation: Invocation, admin: RangerAdmin, job: JobArguments, planned: Planned) -> Sequence[RoleStep]:
-    return planned(*job.found(invocation, admin))
-
-
 def _carry_out(invocation: Invocation, job: JobArguments, planned: Planned, *, dry_run: bool, yes: bool) -> None:
     job.wanted(invocation)  # before the password is asked for
     change_roles(
         invocation,
         job.account,
-        lambda admin: _planned(invocation, admin, job, planned),
+        lambda admin: planned(*job.found(invocation, admin)),
         lambda steps, _: _show(invocation, steps),
         dry_run=dry_run,
         yes=yes,

@@ -59,7 +59,7 @@ from servicedef import service_definition
 @click.option(
     "--lookup/--no-lookup",
     default=None,
-    help="Let Ranger Admin look names up in CDAP: only where the jar of `ranger-cdap ranger-extension` is installed "
+    help="Let Ranger Admin look names up in CDAP: only where the jar of `ranger-cdap extension ranger` is installed "
     "there. Without either option this stays as it is.",
 )
 @click.option(

@@ -9,6 +9,7 @@ import click
 
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.export import account
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
@@ -16,7 +17,6 @@ from ranger_cdap.cli.plan_apply import apply_needed
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.cli.shadow_sources import ShadowSource, read_report, require_evidence
 from ranger_cdap.cli.shadow_text import print_report, report_document
-from ranger_cdap.cli.transfer import account
 from ranger_cdap.errors import UnsafeGrant
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy, needed_policies
 from ranger_cdap.policies.manage.strict_text import write_json

@@ -14,7 +14,7 @@ from servicedef import LOOKUP_CLASS, has_lookup
 _JAR: Final = "look-up jar in Ranger Admin"
 _CDAP: Final = "look-up of names in CDAP"
 _INSTALL: Final = (
-    "install the jar (`ranger-cdap ranger-extension`) and restart Ranger Admin, or run `ranger-cdap setup --no-lookup`"
+    "install the jar (`ranger-cdap extension ranger`) and restart Ranger Admin, or run `ranger-cdap setup --no-lookup`"
 )
 _CONFIGURE: Final = "correct the settings of the service in Ranger Admin; Test Connection there names the wrong one"
 
@@ -25,7 +25,7 @@ def examine_lookup(definition: Mapping[str, Any], admin: RangerAdmin, settings: 
     if not has_lookup(definition):
         other = definition.get("implClass")
         off = f"not used: the definition names `{other}`" if other else "not used"
-        yield well(_JAR, f"{off}; `ranger-cdap ranger-extension` has it, `ranger-cdap setup --lookup` switches it on")
+        yield well(_JAR, f"{off}; `ranger-cdap extension ranger` has it, `ranger-cdap setup --lookup` switches it on")
         return
     try:
         instances = admin.look_up(service, "instance", {})

@@ -41,7 +41,7 @@ _NO_ROLES: Final = b"{}"
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     required=True,
-    help="Write the policies to this new directory, one file each, as `policies import` reads them.",
+    help="Write the policies to this new directory, one file each, as `policies apply` reads them.",
 )
 @pass_invocation
 def propose_command(invocation: Invocation, arguments: AuditArguments, proposal: Path) -> None:

@@ -67,17 +67,16 @@ def test_an_exported_directory_is_what_ranger_has(ranger: RangerAdmin, told: Any
     write_grants(ranger, 1, 2, 3)
     _, said = told(0, "export", "--directory", "ranger")
     assert "grants of the sync job left out: 3" in said
-    lines, _ = told(0, "plan", "ranger")
+    lines, _ = told(0, "apply", "--dry-run", "ranger")
     assert lines == ["grants of the sync job, which stay: 3", "nothing to do: Ranger has these policies and no others"]
-    assert told(0, "plan", "ranger", "--json")[0] == ["[]"]
+    assert told(0, "apply", "--dry-run", "ranger", "--json")[0] == ["[]"]
     before = versions(ranger)
     told(0, "apply", "ranger", "--delete", "--yes")
     assert versions(ranger) == before
     for path, form in (("ranger", ["--directory", "ranger", "--grants"]), ("all.json", ["--out", "all.json"])):
         told(0, "export", *form)
         assert main(["who", "dataset:ns1.d1", "--policies", path, "--json"]) == 0
-        told(0, "diff", path)
-        told(0, "plan", path)
+        told(0, "apply", "--dry-run", path)
 
 
 def test_apply_does_what_plan_says_and_nothing_else(ranger: RangerAdmin, told: Any) -> None:
@@ -94,7 +93,7 @@ def test_apply_does_what_plan_says_and_nothing_else(ranger: RangerAdmin, told: A
     ranger.delete_policy(lost.id or 0)
     before = versions(ranger)
 
-    planned, _ = told(2, "plan", "ranger")
+    planned, _ = told(2, "apply", "--dry-run", "ranger")
     assert versions(ranger) == before
     assert [line for line in planned if not line.startswith(" ")] == [
         "update policy `changed`: differs in description",
@@ -113,9 +112,9 @@ def test_apply_does_what_plan_says_and_nothing_else(ranger: RangerAdmin, told: A
         "new name": 2,
         "lost": 1,
     }
-    assert told(2, "plan", "ranger")[0][0] == "extra policy `extra`: is not in the file"
+    assert told(2, "apply", "--dry-run", "ranger")[0][0] == "extra policy `extra`: is not in the file"
     told(0, "apply", "ranger", "--yes", "--delete")
-    assert told(0, "plan", "ranger", "--json")[0] == ["[]"]
+    assert told(0, "apply", "--dry-run", "ranger", "--json")[0] == ["[]"]
     assert names(ranger) == set(after) - {"extra"}
 
 
@@ -123,7 +122,7 @@ def test_a_plan_that_was_reviewed_is_applied_or_refused(ranger: RangerAdmin, tol
     grant(ranger, "kv", KV, "alice", "read")
     told(0, "export", "--directory", "ranger")
     edit(Path("ranger/policies/kv.json"), description="reviewed")
-    Path("plan.json").write_text("\n".join(told(2, "plan", "ranger", "--json")[0]))
+    Path("plan.json").write_text("\n".join(told(2, "apply", "--dry-run", "ranger", "--json")[0]))
     edit(Path("ranger/policies/kv.json"), description="slipped in")
     assert "nothing was done" in told(1, "apply", "ranger", "--plan", "plan.json", "--yes")[1]
     edit(Path("ranger/policies/kv.json"), description="reviewed")
@@ -134,9 +133,9 @@ def test_a_plan_that_was_reviewed_is_applied_or_refused(ranger: RangerAdmin, tol
     before = versions(ranger)
     assert "nothing was done" in told(1, "apply", "ranger", "--plan", "plan.json", "--yes")[1]
     assert versions(ranger) == before
-    Path("plan.json").write_text("\n".join(told(2, "plan", "ranger", "--json")[0]))
+    Path("plan.json").write_text("\n".join(told(2, "apply", "--dry-run", "ranger", "--json")[0]))
     told(0, "apply", "ranger", "--plan", "plan.json", "--yes")
-    assert told(0, "plan", "ranger", "--json")[0] == ["[]"]
+    assert told(0, "apply", "--dry-run", "ranger", "--json")[0] == ["[]"]
     Path("plan.json").write_text("{")
     assert "`plan.json` cannot be used: it is not JSON" in told(3, "apply", "ranger", "--plan", "plan.json", "--yes")[1]
 
@@ -186,7 +185,7 @@ def test_a_grant_of_the_sync_job_while_it_asks_stops_nothing(
 
     monkeypatch.setattr(sys, "stdin", Granting())
     told(0, "apply", "ranger")
-    assert told(0, "plan", "ranger")[0][0] == "grants of the sync job, which stay: 1"
+    assert told(0, "apply", "--dry-run", "ranger")[0][0] == "grants of the sync job, which stay: 1"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +205,7 @@ def test_the_wrong_directory_deletes_nothing(
         path.unlink()
     before = versions(ranger)
     assert said in told(3, "apply", "ranger", "--delete", "--yes")[1]
-    assert said in told(3, "plan", "ranger", "--delete")[1]
+    assert said in told(3, "apply", "--dry-run", "ranger", "--delete")[1]
     assert versions(ranger) == before
 
 
@@ -216,18 +215,17 @@ def test_a_plan_with_an_obstacle_is_refused_as_a_whole(ranger: RangerAdmin, told
     edit(Path("ranger/policies/theirs.json"), name="mine", description="another", isAuditEnabled=False)
     edit(Path("ranger/policies/theirs.json"), policyItems=[{"users": ["alice"], "accesses": [{"type": "read"}]}])
     before = versions(ranger)
-    lines, _ = told(2, "plan", "ranger")
+    lines, _ = told(2, "apply", "--dry-run", "ranger")
     assert "blocked policy `mine`: policy `theirs` has the same resource, and Ranger takes one policy for it" in lines
     assert "Ranger would reject policy `mine`" in told(3, "apply", "ranger", "--yes")[1]
     assert versions(ranger) == before
     told(0, "apply", "ranger", "--yes", "--delete")
-    assert told(0, "plan", "ranger", "--json")[0] == ["[]"]
+    assert told(0, "apply", "--dry-run", "ranger", "--json")[0] == ["[]"]
 
 
 @pytest.mark.parametrize("ending", [errors.AdminUnreachable, KeyboardInterrupt])
-@pytest.mark.parametrize("command", ["import", "apply"])
 def test_after_a_failure_the_same_command_goes_on(
-    command: str, ending: type[BaseException], ranger: RangerAdmin, told: Any, monkeypatch: pytest.MonkeyPatch
+    ending: type[BaseException], ranger: RangerAdmin, told: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(5):
         grant(ranger, f"p{n}", ns(f"n{n}"), "alice", "read")
@@ -246,10 +244,10 @@ def test_after_a_failure_the_same_command_goes_on(
 
     with monkeypatch.context() as patched:
         patched.setattr(RangerAdmin, "create_policy_document", failing)
-        _, said = told(1 if ending is errors.AdminUnreachable else 130, command, "ranger", "--yes")
+        _, said = told(1 if ending is errors.AdminUnreachable else 130, "apply", "ranger", "--yes")
     assert "2 of 5 changes were made" in said
     assert ("policy `p2` (create): no answer" in said) == (ending is errors.AdminUnreachable)
-    lines, _ = told(0, command, "ranger", "--yes")
+    lines, _ = told(0, "apply", "ranger", "--yes")
     assert lines == ["create policy `p3`", "create policy `p4`"]
     assert set(versions(ranger).values()) == {1}
 
@@ -259,7 +257,7 @@ def test_a_policy_that_ranger_rejects_is_named(ranger: RangerAdmin, told: Any) -
     told(0, "export", "--directory", "ranger")
     unknown = {"users": ["nobody"], "accesses": [{"type": "read"}]}
     edit(Path("ranger/policies/a.json"), policyItems=[unknown])
-    _, said = told(1, "import", "ranger", "--yes")
+    _, said = told(1, "apply", "ranger", "--yes")
     assert "policy `a` (update)" in said
     assert "nobody" in said
     assert "0 of 1 changes" in said
@@ -294,11 +292,11 @@ def test_policies_of_security_zones_are_exported_and_planned(ranger: RangerAdmin
     grant(ranger, "outside", KV, "alice", "read")
 
     told(0, "export", "--directory", "ranger")
-    assert told(0, "plan", "ranger")[0] == ["nothing to do: Ranger has these policies and no others"]
+    assert told(0, "apply", "--dry-run", "ranger")[0] == ["nothing to do: Ranger has these policies and no others"]
     kept = {one["name"]: (path, one) for path in Path("ranger").rglob("*.json") if "name" in (one := read(path))}
     assert kept["inside"][1]["zoneName"] == "z"
     kept["inside"][0].unlink()
-    assert told(2, "plan", "ranger")[0][0] == "extra policy `inside` in zone `z`: is not in the file"
+    assert told(2, "apply", "--dry-run", "ranger")[0][0] == "extra policy `inside` in zone `z`: is not in the file"
     told(0, "apply", "ranger", "--delete", "--yes")
     assert "inside" not in {one["name"] for one in ranger.policy_documents(SERVICE)}
 

@@ -46,7 +46,6 @@ ASKED = {
     "operations": ["operations", "--profile", "003"],
     "operations diff": ["operations", "diff", "000", "003"],
     "config show": ["config", "show"],
-    "roles list": ["roles", "list"],
     "roles explain": ["roles", "explain", "developer", "--namespace", "sales"],
     "plugins": ["plugins"],
 }
@@ -55,11 +54,11 @@ WITH_POLICIES = ("explain", "who", "what", "path", "groups", "redundant", "matri
 # These need a Ranger Admin, jars, a Spark session, a CDAP or an end of their own; their own tests read their JSON.
 ASKED_ELSEWHERE = {
     "audit verify", "policies impact", "overbroad", "insights replay", "insights report", "insights propose",
-    "roles diff", "roles apply", "roles remove", "import sentry",
-    "setup", "check", "doctor", "policies diff", "policies plan", "policies apply", "policies import",
+    "roles apply", "roles remove", "import sentry",
+    "setup", "check", "doctor", "policies apply",
     "policies refresh", "policies rewrite", "serve", "embedded-admin",
     "shadow report", "shadow close",
-    "cdap-extension", "ranger-extension", "install-units",
+    "extension", "install-units",
     "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync lives",
     "sync reconcile", "sync regrant", "sync relayout", "sync retry", "sync assign", "sync forget",
 }  # fmt: skip

@@ -79,7 +79,7 @@ def allowed(ranger: EmbeddedRanger, entity: str, action: str, *groups: str) -> b
 
 def test_the_file_of_the_page_is_imported_once(ranger: EmbeddedRanger, capsys: pytest.CaptureFixture[str]) -> None:
     before = state(ranger)
-    assert main([*IMPORT[:3], "--dry-run"]) == 0
+    assert main([*IMPORT[:3], "--dry-run"]) == 2
     assert capsys.readouterr().out == OUTPUT
     assert state(ranger) == before
     assert main(IMPORT) == 0
@@ -126,7 +126,7 @@ def test_groups_that_left_the_file_leave_the_role_and_those_of_people_stay(
     assert main(["--quiet", *IMPORT]) == 0
     (tmp_path / IMPORT[2]).write_text(FILE.replace("sales_readers, sales_loaders", "sales_readers"))
     capsys.readouterr()
-    assert main([*IMPORT[:3], "--dry-run"]) == 0
+    assert main([*IMPORT[:3], "--dry-run"]) == 2
     shown = capsys.readouterr().out.splitlines(keepends=True)
     assert re.sub(r"\(\d+\)", "(4)", "".join(shown[3:])) == AFTER_A_CHANGE
     assert groups_of(ranger, "sales_loaders") == {"sales-devs"}

@@ -38,11 +38,11 @@ def test_every_answer_is_one_document(ranger: RangerAdmin, capsys: pytest.Captur
     assert {"change", "what"} == set(steps[0])
     grant(ranger, "kv", KV, "alice", "read")
     assert main(["policies", "export", "--out", "policies.json"]) == 0
-    assert answered(capsys, 0, "policies", "diff", "policies.json") == []
+    assert answered(capsys, 0, "policies", "apply", "--dry-run", "policies.json") == []
     grant(ranger, "ns1", {"instance": "cdap", "namespace": "ns1"}, "alice", "read")
-    (extra,) = answered(capsys, 2, "policies", "diff", "policies.json")
+    (extra,) = answered(capsys, 2, "policies", "apply", "--dry-run", "policies.json")
     assert (extra["change"], extra["policy"]) == ("extra", "ns1")
-    assert answered(capsys, 0, "policies", "import", "--yes", "policies.json") == [extra]
+    assert answered(capsys, 0, "policies", "apply", "--yes", "policies.json") == [extra]
 
     (refreshed,) = answered(capsys, 0, "policies", "refresh")
     assert {"service", "policies", "roles", "tags", "users"} == set(refreshed)

@@ -51,7 +51,7 @@ READING = [
 # Options and arguments of files that are written, or whose commands need Ranger, CDAP or a sync job before they read.
 OTHER = {
     "--out", "--junit", "--html", "--write-allow", "--database", "--directory", "--trace",
-    "policies diff", "policies plan", "policies apply", "policies import", "shadow close", "insights report",
+    "policies apply", "shadow close", "insights report",
     "insights propose", "insights replay", "review", "sync inventory", "sync baseline", "sync reconcile",
     "install-units", "--tags", "--deltas", "eval --userstore",
 }  # fmt: skip

@@ -215,7 +215,7 @@ def test_what_is_applied_lets_every_recorded_call_pass_and_gives_nothing_else(
     run(0, *without, "--apply", "--yes")
     assert denied(recorded), "the privileges of the profile alone should not be enough here"
 
-    before, shown = versions(service), json.loads(run(0, *words, "--apply", "--dry-run", "--json")[0])
+    before, shown = versions(service), json.loads(run(2, *words, "--apply", "--dry-run", "--json")[0])
     assert versions(service) == before
     assert shown["impact"]["still_lacking"] == []
     wanted = json.loads(run(0, *words, "--policies")[0])["policies"]
@@ -281,7 +281,7 @@ def test_a_denial_elsewhere_is_warned_of(service: RangerAdmin, run: Run) -> None
     assert policy is not None
     denial = PolicyItem(users=["alice"], accesses=[PolicyItemAccess(type="read")])
     service.update_policy(replaced(policy, deny_policy_items=[denial]))
-    err = run(0, *TRUNCATE, "--apply", "--dry-run")[1]
+    err = run(2, *TRUNCATE, "--apply", "--dry-run")[1]
     assert f"alice would still lack read by policy `operations on dataset:ns1.ds1 of cdap`: policy {policy.id}" in err
 
 
@@ -310,7 +310,7 @@ def test_a_change_between_showing_and_confirming_stops_it(
 
 def test_the_printed_policies_do_the_same_when_imported(service: RangerAdmin, run: Run) -> None:
     Path("needed.json").write_text(run(0, *TRUNCATE, "--policies")[0])
-    run(0, "policies", "import", "--yes", "needed.json")
+    run(0, "policies", "apply", "--yes", "needed.json")
     assert denied("dataset.truncate") == []
     assert "nothing to do" in run(0, *TRUNCATE, "--apply", "--yes")[0]
 
@@ -378,7 +378,7 @@ def group(service: RangerAdmin) -> str:
 def test_a_job_is_given_in_ranger_as_roles_apply_gives_it(service: RangerAdmin, group: str, run: Run) -> None:
     job, words = ["developer", "--namespace", "sales", "--group", group], [*ROLE, "--for-cdap", "--group", group]
     before = versions(service)
-    shown = json.loads(run(0, *words, "--apply", "--dry-run", "--json")[0])
+    shown = json.loads(run(2, *words, "--apply", "--dry-run", "--json")[0])
     assert versions(service) == before
     assert shown["steps"][0]["change"] == "create role `sales_developer`"
     gained = [change for change in shown["impact"]["changes"] if "gains" in change]
@@ -390,7 +390,7 @@ def test_a_job_is_given_in_ranger_as_roles_apply_gives_it(service: RangerAdmin, 
         shown["impact"]["changes"]
     )
     assert err.endswith(" changes made; plugins follow with their next refresh\n")
-    assert "keep role `sales_developer`" in run(0, "roles", "diff", *job)[0]
+    assert "keep role `sales_developer`" in run(0, "roles", "apply", *job, "--dry-run")[0]
     again, said = run(0, *words, "--apply", "--yes")
     assert (again, said) == ("keep role `sales_developer`: it has these members and rights\n", "")
 
@@ -399,7 +399,7 @@ def test_a_job_s_printed_policies_are_those_of_roles_apply(service: RangerAdmin,
     Path("job.json").write_text(run(0, *ROLE, "--for-cdap", "--policies")[0])
     run(0, "roles", "apply", "developer", "--namespace", "sales", "--yes")
     before = versions(service)
-    run(0, "policies", "import", "--yes", "job.json")
+    run(0, "policies", "apply", "--yes", "job.json")
     assert versions(service) == before
 
 

@@ -73,8 +73,7 @@ def test_a_file_may_come_from_a_pipe(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("policies diff wrong.bin", "`wrong.bin` cannot be used: it is not UTF-8"),
-        ("policies import wrong.bin", "`wrong.bin` cannot be used: it is not UTF-8"),
+        ("policies apply wrong.bin", "`wrong.bin` cannot be used: it is not UTF-8"),
         ("policies test wrong.bin", "`wrong.bin` is not a TOML file: it is not UTF-8"),
         ("--config wrong.bin config show", "`wrong.bin` cannot be read: it is not UTF-8"),
     ],
@@ -88,7 +87,7 @@ def test_a_file_of_garbage_is_named(
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["setup --yes", "policies export", "policies import --yes policies.json"])
+@pytest.mark.parametrize("command", ["setup --yes", "policies export", "policies apply --yes policies.json"])
 def test_a_password_is_asked_for_on_a_terminal_only(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -301,7 +301,7 @@ FAULTS_THERE = [
     (right_to_grant, "right of plugin account `plugin`: policy.grantrevoke.auth.users", "remove it from"),
     (access_by_a_policy, "policies of plugin account `plugin`", "remove it from"),
     (administrator_denied, "administrators in Ranger", "allow what other policies deny"),
-    (look_up_without_its_jar, "look-up jar in Ranger Admin", "ranger-cdap ranger-extension"),
+    (look_up_without_its_jar, "look-up jar in Ranger Admin", "ranger-cdap extension ranger"),
 ]
 
 

@@ -33,7 +33,7 @@ def examined(definition: dict[str, Any], *answers: tuple[int, Any]) -> tuple[lis
     ("answers", "health", "seen", "advice"),
     [
         ([(200, ["cdap"]), (200, ["ns1", "ns2"])], [Health.WELL, Health.WELL], "2 namespaces are offered", ""),
-        ([(200, [])], [Health.FAILED], "Ranger Admin does not have it", "ranger-cdap ranger-extension"),
+        ([(200, [])], [Health.FAILED], "Ranger Admin does not have it", "ranger-cdap extension ranger"),
         ([(200, None)], [Health.FAILED], "Ranger Admin does not have it", "setup --no-lookup"),
         ([(403, {"msgDesc": "no"})], [Health.SKIPPED], "may not look names up", ""),
         ([(400, {"msgDesc": "NoClassDefFoundError"})], [Health.FAILED], "NoClassDefFoundError", "install the jar"),

@@ -1,4 +1,4 @@
-"""`ranger-cdap cdap-extension` hands out the jars of the wheel, or says that the wheel has none."""
+"""`ranger-cdap extension cdap` hands out the jars of the wheel, or says that the wheel has none."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_an_installed_wheel_hands_out_its_jars(tmp_path: Path) -> None:
     build()
     installed, out = content_of_wheel(tmp_path, list(BUILT.values())), tmp_path / "out" / "deeper"
 
-    as_text = command(installed, "cdap-extension", "--out", str(out))
-    as_json = command(installed, "--json", "cdap-extension", "--out", str(out))
+    as_text = command(installed, "extension", "cdap", "--out", str(out))
+    as_json = command(installed, "--json", "extension", "cdap", "--out", str(out))
 
     assert (as_text.returncode, as_text.stderr) == (0, "")
     assert {path.name: path.read_bytes() for path in out.iterdir()} == {
@@ -80,7 +80,7 @@ def test_an_installed_wheel_hands_out_its_jars(tmp_path: Path) -> None:
     assert pasted == [pair for jar in JARS for pair in site_properties(jar, str(out / jar.name), Settings())]
     assert "mode 0600" in as_text.stdout
     assert "client certificate" not in as_text.stdout
-    required = command(installed, "--set", "service.tls_client_ca=ca.pem", "cdap-extension", "--out", str(out))
+    required = command(installed, "--set", "service.tls_client_ca=ca.pem", "extension", "cdap", "--out", str(out))
     assert "The client certificate is of an authority in `service.tls_client_ca`" in " ".join(required.stdout.split())
     assert required.stdout.count("config.tls.key.file") == len(JARS)
 
@@ -94,8 +94,8 @@ def test_an_installed_wheel_hands_out_the_jar_for_ranger_admin(tmp_path: Path) -
     out.mkdir(parents=True)
     (out / ranger_service.JAR.name).write_bytes(b"an older one")
 
-    as_text = command(installed, "ranger-extension", "--out", str(out))
-    as_json = command(installed, "--json", "ranger-extension", "--out", str(out))
+    as_text = command(installed, "extension", "ranger", "--out", str(out))
+    as_json = command(installed, "--json", "extension", "ranger", "--out", str(out))
 
     assert (as_text.returncode, as_text.stderr) == (0, "")
     (written,) = out.iterdir()
@@ -111,7 +111,7 @@ def test_an_installed_wheel_hands_out_the_jar_for_ranger_admin(tmp_path: Path) -
 
 @pytest.mark.java
 def test_a_wheel_without_jars_says_so(tmp_path: Path) -> None:
-    refused = command(content_of_wheel(tmp_path, []), "cdap-extension", "--out", str(tmp_path / "out"))
+    refused = command(content_of_wheel(tmp_path, []), "extension", "cdap", "--out", str(tmp_path / "out"))
 
     assert refused.returncode == 1
     assert refused.stderr == (

@@ -107,9 +107,9 @@ def test_the_demo_runs_as_its_user_and_as_any_other(user: int | None, sync: Cont
 
 
 def test_every_jar_is_handed_out(built: Container) -> None:
-    done = built.run("cdap-extension", "--out", "/tmp/jars")
+    done = built.run("extension", "cdap", "--out", "/tmp/jars")
     assert done.returncode == 0, done.stderr
-    assert built.run("ranger-extension", "--out", "/tmp/jars").returncode == 0
+    assert built.run("extension", "ranger", "--out", "/tmp/jars").returncode == 0
 
 
 SPARK = """

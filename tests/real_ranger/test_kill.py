@@ -59,7 +59,7 @@ def apply(estate: Estate) -> tuple[str, ...]:
     estate.set_up()
     files, changed = estate.directory / "policies", estate.directory / "changed"
     write(files, estate, ns1="alice", ns2="alice", ns3="bob")
-    assert estate.run("policies", "import", str(files), "--yes") == 0
+    assert estate.run("policies", "apply", str(files), "--yes") == 0
     write(changed, estate, ns2="bob", ns4="alice", ns5="bob")
     return ("policies", "apply", "--delete", str(changed), "--yes")
 

@@ -37,11 +37,11 @@ def test_apply_makes_ranger_as_the_files_once_and_takes_away_what_they_lack(esta
     estate.set_up()
     files = estate.directory / "policies"
     write(estate.directory / "kept", estate, kept="alice")
-    assert estate.run("policies", "import", str(estate.directory / "kept"), "--yes") == 0
+    assert estate.run("policies", "apply", str(estate.directory / "kept"), "--yes") == 0
     assert estate.run("policies", "export", "--directory", str(files)) == 0
     before = estate.policies()
     write(files, estate, ns1="alice", ns2="bob")
-    assert estate.run("policies", "plan", str(files)) == 2
+    assert estate.run("policies", "apply", "--dry-run", str(files)) == 2
     assert estate.policies() == before
     assert estate.run("policies", "apply", str(files), "--yes") == 0
     with estate.plugin() as plugin:
@@ -62,9 +62,9 @@ def test_import_creates_and_updates_and_leaves_the_others(estate: Estate) -> Non
     files = estate.directory / "policies"
     write(files, estate, ns1="alice")
     before = estate.policies()
-    assert estate.run("policies", "import", str(files), "--yes") == 0
+    assert estate.run("policies", "apply", str(files), "--yes") == 0
     write(files, estate, ns1="bob")
-    assert estate.run("policies", "import", str(files), "--yes") == 0
+    assert estate.run("policies", "apply", str(files), "--yes") == 0
     after = estate.policies()
     assert after.keys() - before.keys() == {"readers of ns1"}
     assert [item["users"] for item in after["readers of ns1"]["policyItems"]] == [[estate.name("bob")]]

@@ -74,4 +74,4 @@ def test_files_of_policies_have_the_tag_policies_too_and_show_no_difference(esta
     files = estate.directory / "policies"
     assert estate.run("policies", "export", "--directory", str(files)) == 0
     assert (files / "tags" / "open.json").exists()
-    assert estate.run("policies", "plan", str(files)) == 0
+    assert estate.run("policies", "apply", "--dry-run", str(files)) == 0

@@ -146,10 +146,10 @@ def test_the_plan_shows_exactly_what_was_edited_and_apply_takes_it_back(
     )
     files = str(estate.directory / "policies")
     assert estate.run("policies", "export", "--directory", files) == 0
-    assert estate.run("policies", "plan", files) == 0
+    assert estate.run("policies", "apply", "--dry-run", files) == 0
     estate.done("PUT", f"{POLICIES}/{made['id']}", saved_policy(made, description="edited", isAuditEnabled=False))
     capsys.readouterr()
-    assert estate.run("policies", "plan", files) == 2
+    assert estate.run("policies", "apply", "--dry-run", files) == 2
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("update")] == [
         "update policy `p`: differs in description, isAuditEnabled"

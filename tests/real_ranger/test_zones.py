@@ -40,10 +40,10 @@ def test_in_a_zone_its_policies_decide_alone_until_it_goes(estate: Estate, finan
 def test_files_of_policies_reach_into_a_zone(estate: Estate, finance: str) -> None:
     files = estate.directory / "policies"
     assert estate.run("policies", "export", "--directory", str(files)) == 0
-    assert estate.run("policies", "plan", str(files)) == 0
+    assert estate.run("policies", "apply", "--dry-run", str(files)) == 0
     inside = estate.policies()["in"]
     estate.done("DELETE", f"{POLICIES}/{inside['id']}")
-    assert estate.run("policies", "plan", str(files)) == 2
+    assert estate.run("policies", "apply", "--dry-run", str(files)) == 2
     assert estate.run("policies", "apply", str(files), "--yes") == 0
     again = estate.policies()["in"]
     assert (again["zoneName"], again["policyItems"]) == (finance, inside["policyItems"])
