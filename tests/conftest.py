@@ -17,6 +17,8 @@ from tests.differential.java_engine import JavaEngine, missing_tool
 from tests.missing_tools import names_a_missing_tool
 from tests.short_lived_java import QUICK_JAVA
 
+pytest_plugins = ["tests.matrix"]
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
