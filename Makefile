@@ -51,7 +51,7 @@ demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
 # With a target of their own each.
-OWN := cdap or solr or elasticsearch or kafka or images or site or helm or sdks or packages or airflow
+OWN := cdap or solr or elasticsearch or kafka or images or site or helm
 QUICK := not (spark or java or real_ranger or slow or alone or $(OWN))
 
 check: lint ## the quick checks, of the tree
@@ -110,21 +110,6 @@ $(KUBERNETES): .ci/kubernetes.lock | $(STAMP)
 .PHONY: lock-images
 lock-images: ## the digests of the images that ours are built from, as a registry has them now (needs skopeo)
 	sh .ci/lock-images docker/Dockerfile
-
-.PHONY: test-sdks
-test-sdks: $(STAMP) ## clients in TypeScript and Go, of the OpenAPI document (needs npm and Go, which fetch packages)
-	$(BIN)/pytest -q -m sdks tests/sdks
-
-AIRFLOW := $(VENV)/airflow
-.PHONY: test-airflow
-test-airflow: $(STAMP) $(AIRFLOW)/.complete ## the example for Airflow, read and run by an Airflow of its own
-	$(BIN)/pytest -q -m airflow tests/airflow
-
-# Airflow and we would ask for other versions of the same packages: it is where its users have it, elsewhere.
-$(AIRFLOW)/.complete: .ci/airflow.lock
-	$(PYTHON) -m venv --clear $(AIRFLOW)
-	$(AIRFLOW)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/airflow.lock
-	@touch $@
 
 .PHONY: test-install
 test-install: dist ## the README's installation, by pipx and by uv, from a package index, with the demo
@@ -230,10 +215,6 @@ $(SITE)/.complete: .ci/site.lock .ci/fetch-site-scripts .ci/site/scripts.sha256
 screenshots: $(STAMP) ## the pictures of docs/images (needs Chromium)
 	$(BIN)/python .ci/screenshots.py
 
-.PHONY: screenshots-ranger
-screenshots-ranger: $(STAMP) ## pictures of Ranger's web UI (RANGER_URL, RANGER_PASSWORD; needs Chromium and playwright)
-	$(BIN)/python .ci/ranger_screenshots.py
-
 FUZZ ?= --scenarios 100000
 fuzz: setup ## the search for differences from Ranger's Java engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
 	$(BIN)/python -m tests.differential.fuzz --state $(VENV)/fuzz-state.json $(FUZZ)
@@ -254,7 +235,7 @@ mutate: setup ## small faults in the engine, the fold and the writer of grants: 
 	$(BIN)/python -m tests.mutation --state $(VENV)/mutation.jsonl --marks "$(QUICK)" $(MUTATE)
 
 bench: setup $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA)) ## how fast, measured on this machine (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/python -m benchmarks.engine --save $(VENV)/bench-engine.json
+	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.authorizer
 	$(BIN)/python -m benchmarks.impact
 	$(BIN)/python -m benchmarks.estate
@@ -269,15 +250,6 @@ bench: setup $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA)) ## how fast, mea
 	$(BIN)/python -m benchmarks.small_runs
 	$(BIN)/python -m benchmarks.chain
 	$(if $(SKIP_CDAP),,$(BIN)/python -m benchmarks.cdap_chain)
-
-# Matplotlib brings numpy, which the tests must do without.
-.PHONY: bench-plots
-bench-plots: setup ## the plots of docs/images: cost against size, measured on this machine
-	test -x $(VENV)/plots/bin/python || $(PYTHON) -m venv $(VENV)/plots
-	$(VENV)/plots/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/plots.lock
-	$(BIN)/python -m benchmarks.engine --plain --save $(VENV)/bench-engine.json
-	$(BIN)/python -m benchmarks.small_runs --entities 1000 10000 100000 1000000 --save $(VENV)/bench-small-runs.json
-	$(VENV)/plots/bin/python .ci/bench_plots.py $(VENV)/bench-engine.json $(VENV)/bench-small-runs.json docs/images
 
 # The compiler must be Java 9 or newer; the jars run on 8.
 .PHONY: extension
@@ -294,19 +266,6 @@ sbom: $(STAMP) ## a CycloneDX document of the wheel in dist/ and what it is used
 	test -x $(VENV)/sbom/bin/python || $(PYTHON) -m venv $(VENV)/sbom
 	$(VENV)/sbom/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/sbom.lock
 	$(VENV)/sbom/bin/python .ci/sbom.py dist/*.whl docker/sync.lock dist/ranger-cdap.cdx.json
-
-NFPM := $(VENV)/go/nfpm
-.PHONY: packages
-packages: $(STAMP) $(JARS)/.complete $(NFPM) ## Debian and RPM packages of the wheel in dist/, for PYTHON (after `make dist`; needs Go; 6 minutes)
-	$(BIN)/python .ci/build_packages.py $(NFPM) dist
-
-.PHONY: test-packages
-test-packages: $(STAMP) $(NFPM) ## the packages in dist/, installed, upgraded, removed and purged in a Debian of its own (after `make packages`; needs mmdebstrap and rpm; as root)
-	$(BIN)/pytest -q -m packages tests/packages
-
-# Later versions need modules that are not everywhere to be had.
-$(NFPM): | $(STAMP)
-	GOBIN=$(CURDIR)/$(VENV)/go go install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
 
 # Go brings actionlint: `make test` does without it.
 ACTIONLINT := $(VENV)/go/actionlint

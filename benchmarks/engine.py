@@ -93,13 +93,12 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
 
 
 def main() -> None:
-    """Print the tables, and save the figures on request."""
+    """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     options.add_argument("--requests", type=int, default=REQUESTS)
     options.add_argument("--plain", action="store_true", help="leave out what needs the general way")
     options.add_argument("--million", action="store_true", help="also ours alone, with 1,000,000 policies")
-    options.add_argument("--save", type=Path, help="a file for the figures, as JSON")
     given = options.parse_args()
     figures: list[Row] = []
     with JavaEngine(*JAVA) as java, tempfile.TemporaryDirectory() as directory:
@@ -122,8 +121,6 @@ def main() -> None:
             shown = ", ".join(f"{name} {row[name]:,.1f}" for name in ("load", "memory", "used", "first", "warm"))
             print(f"{MILLION:,} policies, ours alone: {shown}", flush=True)
     print_waited_for(figures)
-    if given.save:
-        given.save.write_text(json.dumps(figures, indent=1), encoding="utf-8")
     if differ := sum(row["differ"] for row in figures):
         sys.exit(f"{differ} answers differ from Java's")
 

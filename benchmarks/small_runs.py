@@ -45,20 +45,13 @@ JVM = "java"
 
 
 def main() -> None:
-    """Print a line per measurement, and save the figures on request."""
+    """Print a line per measurement."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--entities", type=int, nargs="+", default=[ENTITIES], help="that the baseline knows")
-    options.add_argument("--save", type=Path, help="a file for the figures, as JSON")
-    given = options.parse_args()
-    figures = Figures([])
-    for entities in given.entities:
-        figures.entities = entities
-        measure(entities, figures)
-    if given.save:
-        given.save.write_bytes(msgspec.json.format(msgspec.json.encode(figures.rows)))
+    options.add_argument("--entities", type=int, default=ENTITIES, help="that the baseline knows")
+    measure(options.parse_args().entities)
 
 
-def measure(entities: int, figures: Figures) -> None:
+def measure(entities: int) -> None:
     """Measure runs and commands with so many entities known."""
     with (
         tempfile.TemporaryDirectory() as directory,
@@ -68,37 +61,29 @@ def measure(entities: int, figures: Figures) -> None:
         enter_baseline(deployed, (EntityId("dataset", (f"ns{n % NAMESPACES}", f"d{n}")) for n in range(entities)))
         print(f"{entities:,} entities known; the baseline took {time.time() - began:.0f} s", flush=True)
         for _ in range(RUNS):
-            cold_run(deployed, figures)
-        warm_runs(deployed, figures)
+            cold_run(deployed)
+        warm_runs(deployed)
         for arguments in COMMANDS:
             done = timed(deployed, "sync", *arguments)
-            figures.note(" ".join(("sync", *arguments)), done.seconds, COMMAND, done.note)
+            note(" ".join(("sync", *arguments)), done.seconds, COMMAND, done.note)
 
 
-@dataclass(slots=True)
-class Figures:
-    """Measurements: each is printed, and kept with the number of entities it was made with."""
-
-    rows: list[dict[str, str | float]]
-    entities: int = 0
-
-    def note(self, what: str, seconds: float, target: float | None = None, more: str = "") -> None:
-        """Print and keep one of them."""
-        wanted = f"   target {target:g} s: {'reached' if seconds <= target else 'MISSED'}" if target else ""
-        print(f"{what:>40}: {seconds:6.2f} s{wanted}{more}", flush=True)
-        self.rows.append({"what": what, "entities": self.entities, "seconds": seconds})
+def note(what: str, seconds: float, target: float | None = None, more: str = "") -> None:
+    """Print a measurement."""
+    wanted = f"   target {target:g} s: {'reached' if seconds <= target else 'MISSED'}" if target else ""
+    print(f"{what:>40}: {seconds:6.2f} s{wanted}{more}", flush=True)
 
 
-def cold_run(deployed: Deployment, figures: Figures) -> None:
+def cold_run(deployed: Deployment) -> None:
     """Measure a process that finds a few new events."""
     created = create(deployed)
     done = timed(deployed, "sync", "run")
     granted = max(granted_at(deployed, created)) - done.began
-    figures.note(f"cold, {FEW} events, start -> granted", granted, COLD, done.note)
-    figures.note(f"cold, {FEW} events, start -> end", done.seconds, COLD)
+    note(f"cold, {FEW} events, start -> granted", granted, COLD, done.note)
+    note(f"cold, {FEW} events, start -> end", done.seconds, COLD)
 
 
-def warm_runs(deployed: Deployment, figures: Figures) -> None:
+def warm_runs(deployed: Deployment) -> None:
     """Measure runs of one process that find a few new events each."""
     metrics = deployed.home / METRICS
     metrics.unlink()
@@ -111,9 +96,9 @@ def warm_runs(deployed: Deployment, figures: Figures) -> None:
             wait_until(lambda: _figure(metrics, "granted") == FEW, f"a run with {FEW} grants", every=0.01)
             seconds = _figure(metrics, "run_seconds")
             granted = max(granted_at(deployed, created)) - decidable
-            note = f"   {cpu_seconds(job.pid) - before:.2f} s of CPU{jvm_text(JVM in programs(job.pid))}"
-            figures.note(f"warm, {FEW} events, the run", seconds, WARM, note)
-            figures.note(f"warm, {FEW} events, decidable -> granted", granted)
+            more = f"   {cpu_seconds(job.pid) - before:.2f} s of CPU{jvm_text(JVM in programs(job.pid))}"
+            note(f"warm, {FEW} events, the run", seconds, WARM, more)
+            note(f"warm, {FEW} events, decidable -> granted", granted)
             wait_until(lambda: _figure(metrics, "granted") == 0, "a run without events")
 
 

@@ -1,7 +1,7 @@
 """What the harnesses share: documents with odd parts, and how a fuzzer drives a law.
 
-A harness is a law over drawn inputs, `LAW`. Hypothesis runs it in our tests; Atheris, which OSS-Fuzz uses, gives the
-bytes that Hypothesis draws from, and so finds its way by the code that they reach.
+A harness is a law over drawn inputs, `LAW`. Hypothesis runs it in our tests; Atheris, where it is installed,
+gives the bytes that Hypothesis draws from, and so finds its way by the code that they reach.
 """
 
 from __future__ import annotations

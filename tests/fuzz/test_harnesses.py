@@ -15,7 +15,6 @@ from tests.fuzz import fuzz_cdap_site, fuzz_event_lines, fuzz_expressions, fuzz_
 
 FOLDER = Path(__file__).parent
 HARNESSES = sorted(path.stem for path in FOLDER.glob("fuzz_*.py"))
-OSS_FUZZ = FOLDER.parents[1] / ".ci" / "oss-fuzz"
 
 
 def law(name: str) -> Callable[[], None]:
@@ -73,11 +72,3 @@ def test_a_harness_reaches(what: str) -> None:
                 failed += 1
                 break
     assert failed, "nothing went wrong: it is never reached"
-
-
-def test_oss_fuzz_builds_every_harness_from_an_image_that_is_named_by_its_builder() -> None:
-    texts = {path.name: path.read_text() for path in OSS_FUZZ.iterdir()}
-    assert set(texts) == {"Dockerfile", "build.sh", "project.yaml"}
-    assert "tests/fuzz/fuzz_*.py" in texts["build.sh"]
-    assert texts["Dockerfile"].splitlines()[-1] == "COPY .ci/oss-fuzz/build.sh $SRC/"
-    assert "FROM ${BASE_IMAGE}" in texts["Dockerfile"]

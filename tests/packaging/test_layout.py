@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 
 OF_NO_PACKAGE = {
-    "airflow": "the example for Airflow, in an Airflow",
     "cdap_master": "a real CDAP, with our extension in it",
     "elasticsearch": "real Elasticsearch and OpenSearch, searched as Ranger's page searches",
     "kafka": "a real Kafka, whose topic is read",
@@ -19,7 +18,6 @@ OF_NO_PACKAGE = {
     "corpus": "cases as data, asked of both engines",
     "fuzz": "harnesses of a fuzzer, which our tests run as well",
     "images": "what runs in the built images",
-    "sdks": "clients that are generated from the OpenAPI document",
     "examples": "what the examples promise",
     "data": "recordings of real systems",
     "differential": "Ranger's Java engine as the judge of ours",
@@ -31,7 +29,6 @@ OF_NO_PACKAGE = {
     "lookup": "the jar for Ranger Admin, driven by Ranger's classes",
     "mutation": "whether the fast tests notice small faults, and which they may not",
     "packaging": "what is installed, and the rules of this repository",
-    "packages": "the Debian and RPM packages, installed in a Debian of their own",
     "real_ranger": "flows against Ranger's REST: of the embedded Ranger Admin, or of a real one",
     "security": "attacks that concern several packages",
     "site": "the documents as they are built for a browser",

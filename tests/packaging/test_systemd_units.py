@@ -144,3 +144,12 @@ def test_the_guide_gives_every_secret_to_the_user_that_needs_it() -> None:
 def test_the_guide_points_to_every_file() -> None:
     for name in NAMES:
         assert f"ranger_cdap/units/{name}" in GUIDE
+
+
+def test_the_guide_says_of_every_exit_code_what_a_scheduler_does() -> None:
+    (table,) = re.findall(r"\| exit code \| task \| reason \|\n\| --- \| --- \| --- \|\n((?:\|.*\|\n)+)", GUIDE)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    task = {int(code): what for codes, what, _ in rows for code in codes.split(", ")}
+    assert task.keys() == {int(code) for code in ExitCode}
+    assert {code for code, what in task.items() if what == "succeeds"} == {ExitCode.OK}
+    assert task[ExitCode.INVALID_INPUT] == task[ExitCode.NO] == "fails without a retry"
