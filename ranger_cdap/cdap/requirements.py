@@ -94,14 +94,9 @@ def with_sentence(requirement: str) -> str:
 
 @cache
 def requirement_sentences() -> Mapping[str, str]:
-    """Return the sentence of every requirement, by id; of a table's row without its history and notes."""
-    requirements = load_requirements()
-    found = {name: sentence for section in requirements.sections().values() for name, sentence in section.items()}
-    for number, document in requirements.documents.items():
-        for key, row in document.rows.items():
-            kind, _, operation = key.partition("-")
-            found[f"S{number}-{key}"] = _statement(kind, operation, row)
-    return found
+    """Return the sentence of every requirement, by id."""
+    sections = load_requirements().sections()
+    return {name: sentence for section in sections.values() for name, sentence in section.items()}
 
 
 def parse_needs(text: str) -> list[tuple[tuple[str, ...], str]]:
@@ -169,14 +164,7 @@ def _sentences(number: str, document: RequirementDocument) -> Iterator[tuple[str
 
 
 def _sentence(kind: str, operation: str, row: DocumentRow) -> str:
-    was = f" Before: {_in_words(row.was)}." if row.was else ""
-    note = f" ({row.note[0].upper()}{row.note[1:]}.)" if row.note else ""
-    page = f" ({row.page[0].upper()}{row.page[1:]}.)" if row.page else ""
-    return f"{_statement(kind, operation, row)}{was}{note}{page}"
-
-
-def _statement(kind: str, operation: str, row: DocumentRow) -> str:
-    """Return the requirement of a row without its history: `Getting a dataset needs READ on the dataset.`"""
+    """Return the requirement of a row: `Getting a dataset needs READ on the dataset.`"""
     gives = f"; its creator gets {row.gives}" if row.gives else ""
     doing = _doing(operation, kind.replace("_", " "))
     return f"{doing[0].upper()}{doing[1:]} needs {_in_words(row.needs)}{gives}."

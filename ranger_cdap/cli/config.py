@@ -1,4 +1,4 @@
-"""`ranger-cdap config`: show every setting with its value and origin, and print the reference of all settings."""
+"""`ranger-cdap config`: show every setting with its value and origin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import msgspec
 
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.settings_page import page
 from ranger_cdap.config import Secret, Settings
 
 DEFAULT = "default"
@@ -20,7 +19,7 @@ _MASK = "*****"
 
 @click.group("config", cls=CommandGroup, examples=("ranger-cdap config show",))
 def config_group() -> None:
-    """Show the settings in effect; print the reference of all settings."""
+    """Show the settings in effect."""
 
 
 @config_group.command(cls=Command, examples=("ranger-cdap config show", "ranger-cdap config show --json"))
@@ -45,12 +44,6 @@ def show(invocation: Invocation) -> None:
     if not_used:
         invocation.console.print()
         invocation.print_table(["not used", "of file", "why"], [list(row.values()) for row in not_used])
-
-
-@config_group.command(cls=Command, answers=False, examples=("ranger-cdap config reference",))
-def reference() -> None:
-    """Print all settings with type, default, environment variable and meaning, as Markdown."""
-    click.echo(page(), nl=False)
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:

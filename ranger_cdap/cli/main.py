@@ -47,8 +47,6 @@ COMMANDS: Final = {
     "extension": "ranger_cdap.cli.extension:extension",
     "install-units": "ranger_cdap.cli.install_units:install_units",
     "completion": "ranger_cdap.cli.completion:completion",
-    "reference": "ranger_cdap.cli.reference:reference",
-    "errors": "ranger_cdap.cli.errors:errors",
 }
 """The commands of the base install, in the order in which a newcomer needs them."""
 

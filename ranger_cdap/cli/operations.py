@@ -7,11 +7,9 @@ from dataclasses import asdict
 import click
 
 from ranger_cdap.cdap.profile import load_profile
-from ranger_cdap.cli import requirements_page
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.operations_page import page, section
 from ranger_cdap.cli.operations_text import OperationText, differences, lines
 from ranger_cdap.cli.parameters import ENTITY_TYPE, PROFILE
 
@@ -28,8 +26,8 @@ _NONE = "no such operation"
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice(["table", "plain", "markdown"]),
-    help="Default: table, or json with --json. markdown without profile and entity type generates the whole page.",
+    type=click.Choice(["table", "plain"]),
+    help="Default: table, or json with --json.",
 )
 @pass_invocation
 @click.pass_context
@@ -41,16 +39,10 @@ def operations(
         if profile or kind or output_format:
             raise click.UsageError(f"options come after `{context.invoked_subcommand}`")
         return
-    if output_format == "markdown" and not profile and not kind:
-        click.echo(page(), nl=False)
-        return
-    table = load_profile(profile if profile is not None else invocation.settings.cdap.profile)
-    shown = lines(table, kind)
+    shown = lines(load_profile(profile if profile is not None else invocation.settings.cdap.profile), kind)
     if output_format == "plain":
         for line in shown:
             click.echo("\t".join((line.operation, line.needs, line.given, ",".join(line.requirements), line.remark)))
-    elif output_format == "markdown":
-        click.echo(section(table, kind), nl=False)
     elif invocation.as_json:
         invocation.print_json([_document(line) for line in shown])
     else:
@@ -92,12 +84,6 @@ def diff(invocation: Invocation, one: str, other: str, output_format: str | None
     else:
         rows = [[name, _cell(left), _cell(right)] for name, left, right in found]
         invocation.print_table(["operation", one, other], rows)
-
-
-@operations.command("requirements", cls=Command, answers=False, examples=("ranger-cdap operations requirements",))
-def requirements() -> None:
-    """Print every requirement of the documents, and where it is implemented, as Markdown."""
-    click.echo(requirements_page.page(), nl=False)
 
 
 def _document(line: OperationText) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Rows of a profile as text, for the tables, the pages generated from them, and the comparison of two profiles."""
+"""Rows of a profile as text, for the tables and the comparison of two profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CDAP's own calls decide of the requirements: derived from the tables, held against the recorded calls."""
+"""What CDAP's own calls decide of the operations: derived from the tables, held against the recorded calls."""
 
 from __future__ import annotations
 
@@ -8,23 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.cdap.acceptance import load_acceptance
 from ranger_cdap.cdap.checks.check_table import all_cells
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable
-from ranger_cdap.cdap.coverage import (
-    Coverage,
-    coverage,
-    coverage_by_requirement,
-    derived_coverage,
-    operations_of,
-    undecided,
-)
 from ranger_cdap.cdap.entity import type_of
 from ranger_cdap.cdap.profile import load_profile, profile_names
-from ranger_cdap.cdap.requirements import load_requirements
+from tests.cdap.cdap_coverage import FACTS, Coverage, coverage, derived_coverage, operations_of, undecided
 
 DATA = Path(__file__).parents[1] / "data"
-ACCEPTANCE = load_acceptance()
 DECIDED, APPROXIMATED, NEVER = Coverage.DECIDED, Coverage.APPROXIMATED, Coverage.NEVER
 
 # Call sites of CDAP 6.11.1 that were read and not recorded.
@@ -33,34 +23,6 @@ READ_IN_SOURCES = {
     *(f"{kind}.{name}" for kind in ("credential_profile", "credential_identity") for name in ("CREATE", "GET")),
     *(f"{kind}.{name}" for kind in ("credential_profile", "credential_identity") for name in ("UPDATE", "DELETE")),
 }
-
-# Requirement, what CDAP's calls make of its operations.
-IDS = [
-    ("S003-namespace-create", {DECIDED}),
-    ("S003-program-view_logs", {DECIDED}),
-    ("S000-dataset-list", {DECIDED}),
-    ("S003-dataset-list", {APPROXIMATED}),
-    ("S003-application-list", {DECIDED}),
-    ("S003-application-update", {APPROXIMATED}),
-    ("S003-application-deploy", {DECIDED, APPROXIMATED}),
-    ("S003-dataset-truncate", {APPROXIMATED}),
-    ("S003-dataset-emit_metrics", {NEVER}),
-    ("S003-stream-get", {NEVER}),
-    ("S003-CORE-3", {NEVER}),
-    ("S003-CORE-8", {DECIDED, APPROXIMATED, NEVER}),
-    ("S001-dataset-executeAdmin_exists", {APPROXIMATED}),
-    ("S004-DEPLOY-0", {DECIDED}),
-    ("S004-DEPLOY-1", {APPROXIMATED}),
-    ("S004-DEPLOY-2", {DECIDED, APPROXIMATED}),
-    ("S004-DEPLOY-I0", {DECIDED}),
-    ("S004-EXEC-R1", {DECIDED}),
-    ("S004-EXEC-R2", {NEVER}),
-    ("S004-WR-1", {NEVER}),
-    ("S004-WR-N1", {NEVER}),
-    ("S004-WR-N2", {NEVER}),
-    ("S004-WR-I1", {NEVER}),
-    ("S004-WR-I2", {NEVER}),
-]
 
 # Profile, operation, its coverage: the same check may decide the row of one document and not that of another.
 OPERATIONS = [
@@ -76,11 +38,6 @@ OPERATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("requirement", "expected"), IDS)
-def test_a_requirement_says_what_a_call_of_cdap_decides_of_it(requirement: str, expected: set[Coverage]) -> None:
-    assert {one.coverage for one in coverage_by_requirement()[requirement]} == expected
-
-
 @pytest.mark.parametrize(("profile", "operation", "expected"), OPERATIONS)
 def test_an_operation_is_decided_only_by_a_check_for_exactly_its_row(
     profile: str, operation: str, expected: Coverage
@@ -88,28 +45,22 @@ def test_an_operation_is_decided_only_by_a_check_for_exactly_its_row(
     assert coverage(profile, operation).coverage is expected
 
 
-def test_every_requirement_is_covered_or_no_check_or_a_remark() -> None:
-    said = [*coverage_by_requirement(), *ACCEPTANCE.no_check, *ACCEPTANCE.remarks]
-
-    assert sorted(said) == sorted(load_requirements().ids)
-
-
 def test_all_that_is_not_decided_has_a_reason_and_nothing_else_has_one() -> None:
     found = list(undecided())
 
     assert [one for one in found if not one.reason] == []
-    assert {one.reason for one in ACCEPTANCE.reasons} == {one.reason for one in found}
+    assert {one.reason for one in FACTS.reasons} == {one.reason for one in found}
 
 
 def test_a_correction_corrects_something() -> None:
-    corrected = {one.reason: one.coverage for one in ACCEPTANCE.reasons if one.coverage}
+    corrected = {one.reason: one.coverage for one in FACTS.reasons if one.coverage}
     plain = {
         one.reason
         for one in undecided()
         if "/" not in one.operation and derived_coverage(one.profile, one.operation) is not one.coverage
     }
 
-    in_roles = {one.reason for one in ACCEPTANCE.reasons if all("/" in name for name in one.operations)}
+    in_roles = {one.reason for one in FACTS.reasons if all("/" in name for name in one.operations)}
     assert set(corrected) - in_roles == plain
 
 
@@ -142,16 +93,13 @@ def test_a_correction_is_what_was_recorded(operation: str, recorded: str, asked:
     assert coverage("default", operation).coverage is APPROXIMATED
 
 
-def test_operations_that_requirements_are_about_exist() -> None:
-    for requirement, patterns in ACCEPTANCE.about.items():
-        for pattern in patterns:
-            assert coverage_by_requirement()[requirement], pattern
+def test_what_an_entity_in_a_role_is_checked_as_is_an_operation() -> None:
     known = {row.name for name in profile_names() for row in operations_of(load_profile(name))}
-    assert {one for by_actions in ACCEPTANCE.roles.values() for one in by_actions.values()} <= known
+    assert {one for by_actions in FACTS.roles.values() for one in by_actions.values()} <= known
 
 
 def recorded_checks() -> set[str]:
-    """The recorded permissions as `acceptance.toml` writes them, of those that checks.toml has for every type."""
+    """The recorded permissions as `cdap_coverage.toml` writes them, of those that checks.toml has for every type."""
     own = set(all_cells())
     lines = [
         json.loads(line)
@@ -172,7 +120,7 @@ def recorded_checks() -> set[str]:
 def test_the_permissions_cdap_asks_for_are_those_recorded_or_read_in_its_sources() -> None:
     own = {f"{kind}.{name}{' on the parent' if child else ''}" for kind, name, child in all_cells()}
 
-    assert sorted(ACCEPTANCE.asked) == sorted({*recorded_checks(), *(READ_IN_SOURCES - own)})
+    assert sorted(FACTS.asked) == sorted({*recorded_checks(), *(READ_IN_SOURCES - own)})
 
 
 DEFAULT_ROWS = {row.name for row in operations_of(load_profile("default"))}

@@ -12,10 +12,10 @@ from types import SimpleNamespace
 
 import click
 import pytest
+from pages.commands import commands
 
 from ranger_cdap import errors
 from ranger_cdap.cli.command import Described
-from ranger_cdap.cli.commands_page import commands
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import command_line, main
@@ -28,8 +28,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 
 # What these print has a form of its own: lines of JSON, a file of policies, pages, scripts, a story.
 OWN_FORM = {
-    "eval", "policies export", "demo", "completion", "reference", "config reference", "operations requirements",
-    "plugins reference", "errors",
+    "eval", "policies export", "demo", "completion",
 }  # fmt: skip
 
 ASKED = {
@@ -276,10 +275,8 @@ def test_interrupted_is_130(
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
 
 
-def test_the_page_in_docs_is_the_one_the_command_makes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reference"]) == 0
-    page = capsys.readouterr().out
-    assert PAGE.read_text(encoding="utf-8") == page, "ranger-cdap reference > docs/reference/command-line.md"
+def test_the_page_has_every_command_and_every_exit_code() -> None:
+    page = PAGE.read_text(encoding="utf-8")
     for code, meaning in MEANINGS.items():
         assert f"| {int(code)} | {meaning} |" in page
     for name in COMMANDS:

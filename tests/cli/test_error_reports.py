@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 import pytest
+from pages.commands import commands
 
-from ranger_cdap.cli.commands_page import commands
 from ranger_cdap.cli.main import command_line, main
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 

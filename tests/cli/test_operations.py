@@ -7,8 +7,6 @@ import pytest
 
 from ranger_cdap.cli.main import main
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "operations.md"
-
 
 @pytest.fixture(autouse=True)
 def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,18 +87,6 @@ def test_differences_for_programs_and_people(capsys: pytest.CaptureFixture[str])
     assert found["program.list"]["000"]["any_of"] == [["READ application"]]
     assert found["program.list"]["002"]["any_of"] == [["READ|WRITE|ADMIN program"]]
     assert "program.list" in said(capsys, "operations", "diff", "000", "002")
-
-
-def test_the_page_in_docs_is_the_one_the_command_makes(capsys: pytest.CaptureFixture[str]) -> None:
-    page = said(capsys, "operations", "--format", "markdown")
-
-    assert PAGE.read_text(encoding="utf-8") == page, f"ranger-cdap operations --format markdown > {PAGE}"
-
-
-def test_a_profile_as_markdown(capsys: pytest.CaptureFixture[str]) -> None:
-    out = said(capsys, "operations", "--format", "markdown", "--profile", "003", "--entity", "dataset")
-
-    assert "| `dataset.list` | `READ\\|WRITE\\|ADMIN dataset` |" in out
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 import pytest
+from pages.commands import commands
 
-from ranger_cdap.cli.commands_page import commands
 from ranger_cdap.cli.main import command_line
 from tests.docs.markdown_pages import ROOT, pages, text_of
 

@@ -14,7 +14,7 @@ import pytest
 from tests.docs.markdown_pages import ROOT, Block, blocks
 
 PAGE = ROOT / "docs" / "how-to" / "add-an-entity-type.md"
-COPIED = ("ranger_cdap", "servicedef", "spark_sync", "tests", "docs", "examples", "pyproject.toml", "setup.cfg")
+COPIED = (".ci", "ranger_cdap", "servicedef", "spark_sync", "tests", "docs", "examples", "pyproject.toml", "setup.cfg")
 
 
 def edit(file: Path, block: Block) -> None:

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from pages.errors import kinds
 
-from ranger_cdap.cli.errors import kinds
 from tests.docs.markdown_pages import ROOT, pages, text_of
 
 METRICS = ROOT / "docs" / "reference" / "metrics.md"

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import pluggy
 import pytest
+from pages.hooks import page
 
 from ranger_cdap.audit import BUILT_IN_SINKS, SinkFactory
-from ranger_cdap.cli.hooks_page import page
 from ranger_cdap.cli.main import main
 from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins import hookspecs
 from ranger_cdap.plugins.hookspecs import hookimpl, hookspec
 from ranger_cdap.plugins.manager import Provided, audit_sinks, complete, plugin_manager, provided
-
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "hooks.md"
 
 
 class OtherSink:
@@ -180,11 +177,6 @@ def test_the_command_shows_the_plugins_with_their_packages(capsys: pytest.Captur
     assert main(["plugins"]) == 0
     row = r"^built-in sinks +ranger-cdap \S+ +ranger_cdap_audit_sinks +file, log, solr, elasticsearch, hdfs, kafka *$"
     assert re.search(row, capsys.readouterr().out, re.MULTILINE)
-
-
-def test_the_reference_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plugins", "reference"]) == 0
-    assert PAGE.read_text(encoding="utf-8") == capsys.readouterr().out
 
 
 def test_the_reference_has_every_hook_of_a_plugin_too() -> None:

@@ -1,33 +1,50 @@
-"""Coverage of the requirements by CDAP's own checks, derived from the profiles, `checks.toml`, `acceptance.toml`. Pure.
+"""Coverage of operations by CDAP's own checks, derived from the profiles, `checks.toml` and `cdap_coverage.toml`.
 
-Law: a requirement is *decided by CDAP's call* only if a check that CDAP makes resolves to exactly the privileges of its
+Law: an operation is *decided by CDAP's call* only if a check that CDAP makes resolves to exactly the privileges of its
 row; if the check resolves to others, it is *approximated*, and without a check CDAP *never asks*.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
+from typing import Final, Literal
 
 import msgspec
 
-from ranger_cdap.cdap.acceptance import UndecidedReason, load_acceptance
 from ranger_cdap.cdap.checks.check_table import CheckCell, all_cells, known_permissions
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable
 from ranger_cdap.cdap.context import ROLES
 from ranger_cdap.cdap.entity import entity_type, entity_types
 from ranger_cdap.cdap.profile import SYNONYMS, Operation, Privilege, Profile, load_profile, profile_names
-from ranger_cdap.cdap.requirements import load_requirements, requirements_of, resolved_target
+from ranger_cdap.cdap.requirements import resolved_target
 
-# The capacities in which the person of a privilege may need it.
-_CAPACITIES = {
-    "requesting": ("requesting",),
-    "effective": ("requesting", "impersonated"),
-    "executing": ("master", "impersonated"),
-    "master": ("master",),
-}
+
+class UndecidedReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Reason why CDAP's calls do not decide operations (`stream.*`), or the entities in a role (`*.deploy/artifact`).
+
+    `coverage` corrects what follows from the tables, by a fact about CDAP that no table has.
+    """
+
+    operations: list[str]
+    reason: str
+    coverage: Literal["", "approximated", "never asked"] = ""
+
+
+class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Facts about CDAP 6.11 that `checks.toml` has no place for."""
+
+    asked: list[str]
+    filtered: list[str]
+    roles: dict[str, dict[str, str]]
+    reasons: list[UndecidedReason]
+
+
+FACTS: Final = msgspec.convert(tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")), Facts)
 
 
 class Coverage(StrEnum):
@@ -45,19 +62,6 @@ class Covered(msgspec.Struct, frozen=True):
     profile: str
     coverage: Coverage
     reason: str = ""
-
-
-@cache
-def coverage_by_requirement() -> dict[str, tuple[Covered, ...]]:
-    """Return the coverage of every requirement that CDAP's checks can concern, by id."""
-    found: dict[str, dict[Covered, None]] = {}
-    for profile in map(load_profile, profile_names()):
-        for row in operations_of(profile):
-            for requirement, in_role in _owners(row):
-                found.setdefault(requirement, {})[coverage(profile.name, row.name, in_role)] = None
-    for requirement, patterns in load_acceptance().about.items():
-        found.setdefault(requirement, {}).update(dict.fromkeys(_about(patterns)))
-    return {name: tuple(found[name]) for name in load_requirements().ids if name in found}
 
 
 def undecided() -> Iterator[Covered]:
@@ -89,8 +93,8 @@ def coverage(profile: str, operation: str, in_role: Privilege | None = None) -> 
 
 
 def reason_for(name: str) -> UndecidedReason | None:
-    """Return the first reason of `acceptance.toml` for an operation, or for a role of one."""
-    return next((one for one in load_acceptance().reasons if any(fnmatchcase(name, p) for p in one.operations)), None)
+    """Return the first reason of `cdap_coverage.toml` for an operation, or for a role of one."""
+    return next((one for one in FACTS.reasons if any(fnmatchcase(name, p) for p in one.operations)), None)
 
 
 @cache
@@ -103,7 +107,7 @@ def derived_coverage(profile: str, operation: str, in_role: Privilege | None = N
     table = _table(profile)
     kind, _, verb = operation.partition(".")
     whole = max((_by_cell(table, kind, verb, *cell) for cell in _asked(kind)), key=_rank, default=Coverage.NEVER)
-    if verb == "list" and kind in load_acceptance().filtered:
+    if verb == "list" and kind in FACTS.filtered:
         exact = _needs(table.list_row(kind)) == _needs(load_profile(profile).operation(operation))
         whole = Coverage.DECIDED if exact else Coverage.APPROXIMATED
     return whole if in_role is None or whole is Coverage.NEVER else _in_role(profile, in_role)
@@ -120,27 +124,8 @@ def _parts(profile: str, row: Operation) -> Iterator[Covered]:
         yield from (coverage(profile, row.name, one) for one in _privileges(row) if one.target in ROLES)
 
 
-def _owners(row: Operation) -> Iterator[tuple[str, Privilege | None]]:
-    """Yield the ids of a row, each with a privilege in a role that it is about, or `None` for the row's own entity."""
-    for privilege in _privileges(row):
-        for capacity in _CAPACITIES[privilege.person]:
-            if capacity == "requesting" != privilege.person and "impersonated" in privilege.conditions:
-                continue
-            for requirement in requirements_of(row, privilege, capacity):
-                yield requirement, privilege if privilege.target in ROLES else None
-
-
 def _privileges(row: Operation) -> Iterable[Privilege]:
     return (privilege for alternative in row.alternatives for privilege in alternative)
-
-
-def _about(patterns: Iterable[str]) -> Iterator[Covered]:
-    for pattern in patterns:
-        name, colon, operations = pattern.rpartition(":")
-        profile = load_profile(name if colon else "default")
-        for row in operations_of(profile):
-            if fnmatchcase(row.name, operations):
-                yield from _parts(profile.name, row)
 
 
 @cache
@@ -150,7 +135,7 @@ def _table(profile: str) -> CheckTable:
 
 def _asked(kind: str) -> Iterator[tuple[str, bool, CheckCell]]:
     """Yield the cells of an entity type that CDAP 6.11 asks for: its own, and those of every type where it does."""
-    cells, asked = all_cells(), load_acceptance().asked
+    cells, asked = all_cells(), FACTS.asked
     own = {(permission, on_parent) for section, permission, on_parent in cells if section == kind}
     for (section, permission, on_parent), cell in cells.items():
         name = f"{kind}.{permission}{' on the parent' if on_parent else ''}"
@@ -188,7 +173,7 @@ def _checks(kind: str, permission: str, on_parent: bool, methods: tuple[str, ...
 
 def _in_role(profile: str, privilege: Privilege) -> Coverage:
     """Return the coverage of a privilege on an entity in a role, which CDAP checks by an operation on that entity."""
-    instead = load_acceptance().roles[privilege.target]
+    instead = FACTS.roles[privilege.target]
     operation = instead.get("*") or instead["|".join(privilege.actions)]
     # What is only visible is decided by the row of the list, whether CDAP filters lists of that type or not.
     asked = Coverage.DECIDED if operation.endswith(".list") else derived_coverage(profile, operation)

@@ -1,19 +1,17 @@
-"""The page of the public Python API, made of its docstrings: `python_api.py > docs/reference/python-api.md`."""
+"""The page `docs/reference/python-api.md`: the public Python API, from its docstrings."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 import textwrap
 from collections.abc import Iterator
 from enum import Enum
 from types import ModuleType
 from typing import Any, Final
 
-_HEAD: Final = """# Python API
-
-The public API; everything else may change with any release. Generated from docstrings by `make python-api`.
+_HEAD: Final = """\
+The public API; everything else can change with any release.
 
 Errors are those of [errors](errors.md): `ranger_cdap.errors` has their classes. Hooks for plugins have
 [a page of their own](hooks.md).
@@ -35,7 +33,7 @@ _OF_EVERY_CLASS: Final = {"__enter__", "__exit__"}
 
 
 def page() -> str:
-    """The page as it should be."""
+    """Return every public name, module by module."""
     return "\n".join([_HEAD, *(line for name, about in _MODULES.items() for line in _module(name, about))])
 
 
@@ -96,7 +94,7 @@ def _signature(name: str, function: Any) -> Iterator[str]:
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and not any(line.startswith("*") for line in lines):
             lines.append("*")
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        stars = "*" * ((parameter.kind is parameter.VAR_POSITIONAL) + 2 * (parameter.kind is parameter.VAR_KEYWORD))
         lines.append(f"{stars}{parameter.name}: {parameter.annotation}{_default(parameter)}")
     call = f"{name}({', '.join(lines)}) -> {found.return_annotation}"
     if len(call) > _WIDTH:
@@ -129,7 +127,3 @@ def _text(found: Any) -> Iterator[str]:
 
 def _is_fixture(found: Any) -> bool:
     return type(found).__name__ == "FixtureFunctionDefinition"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())
