@@ -268,6 +268,11 @@ sbom: $(STAMP) ## a CycloneDX document of the wheel in dist/ and what it is used
 	$(VENV)/sbom/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .ci/sbom.lock
 	$(VENV)/sbom/bin/python .ci/sbom.py dist/*.whl docker/sync.lock dist/ranger-cdap.cdx.json
 
+BUNDLE ?= sync
+.PHONY: bundle
+bundle: dist ## dist/bundle: wheel, packages, jars and hashes, for machines without a package index (BUNDLE=service: without Spark)
+	sh .ci/make-bundle $(BIN)/python dist/*.whl docker/build.lock docker/$(BUNDLE).lock dist/bundle
+
 # Go brings actionlint: `make test` does without it.
 ACTIONLINT := $(VENV)/go/actionlint
 .PHONY: workflows
