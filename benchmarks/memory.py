@@ -17,9 +17,3 @@ def private() -> float:
     """Return the private memory of this process in megabytes."""
     lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty")) / 1024
-
-
-def private_of(pid: int) -> float:
-    """Return the memory of another process that no other one shares, in megabytes."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024

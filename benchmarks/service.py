@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-import math
 import os
 import random
 import signal
@@ -26,7 +25,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.memory import private_of, resident
+from benchmarks.memory import resident
 from benchmarks.workload import NO_ROLES, requests, service_policies
 
 CLIENT = Path(__file__).parents[1] / "jvm" / "load" / "LoadClient.java"
@@ -37,18 +36,15 @@ BATCHES = 200
 SECRET = "benchmark-secret-0123456789"
 AUTHORIZATION = "Basic " + base64.b64encode(f"bench:{SECRET}".encode()).decode()
 VERSION = "-SNAPSHOT"
-WORKERS = 2
 MINUTE = 60
-# Measured before this work and to be reached: rates per second, milliseconds, and times the rate of one process.
+# Measured before this work and to be reached: rates per second, and milliseconds.
 GOALS = {
-    "checks": "single checks per second, one process",
+    "checks": "single checks per second",
     "p99": "p99 at 1,000 per second, ms",
     "visible": "entities per second, visible in batches",
-    "workers": f"rate of {WORKERS} workers, times one process",
-    "memory": "private MB of a worker (wanted at 100,000)",
 }
-BEFORE = {"checks": 3_500, "p99": 8.0, "visible": 54_000, "workers": math.nan, "memory": math.nan}
-WANTED = {"checks": 6_000, "p99": 2.0, "visible": 200_000, "workers": 2.0, "memory": 60.0}
+BEFORE = {"checks": 3_500, "p99": 8.0, "visible": 54_000}
+WANTED = {"checks": 6_000, "p99": 2.0, "visible": 200_000}
 
 
 def main() -> None:
@@ -75,14 +71,7 @@ def main() -> None:
         seen = run_client(service, "/cdap/v1/visible", batches, 2, given.seconds, 0)
         rate = seen["per_second"] * BATCH
         print_result(f"visible, batches of {BATCH}", seen, f"{rate:,.0f} entities/s")
-        with served(Path(directory, "workers"), url, WORKERS) as workers:
-            run_client(workers, "/cdap/v1/enforce", checks, 8, 5, 0)
-            shared = run_client(workers, "/cdap/v1/enforce", checks, 16, given.seconds, 0)
-            ratio = shared["per_second"] / flat_out["per_second"]
-            private = max(map(private_of, workers.workers))
-            print_result(f"single checks, {WORKERS} workers", shared, f"{ratio:.2f}x of one")
-        now = {"checks": flat_out["per_second"], "p99": paced["p99_ms"], "visible": rate}
-        print_goals(now | {"workers": ratio, "memory": private})
+        print_goals({"checks": flat_out["per_second"], "p99": paced["p99_ms"], "visible": rate})
         if given.soak:
             soak(service, checks, given.soak)
 
@@ -100,21 +89,10 @@ class Service:
         return resident(self.process.pid)
 
     @property
-    def workers(self) -> list[int]:
-        """Return the process ids of the workers; none without any."""
-        listed = subprocess.run(
-            ["ps", "--ppid", str(self.process.pid), "-o", "pid="], capture_output=True, text=True, check=False
-        )
-        return [int(pid) for pid in listed.stdout.split()]
-
-    @property
     def cpu_seconds(self) -> float:
-        """Return the CPU time used so far by all processes, in seconds."""
-        ticks = 0
-        for pid in (self.process.pid, *self.workers):
-            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
+        """Return the CPU time used so far, in seconds."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def run_client(
@@ -149,7 +127,7 @@ def print_goals(now: Mapping[str, float]) -> None:
 
 
 def _text(figure: float) -> str:
-    return "-" if math.isnan(figure) else f"{figure:,.0f}" if figure >= 100 else f"{figure:.2f}"
+    return f"{figure:,.0f}" if figure >= 100 else f"{figure:.2f}"
 
 
 def soak(service: Service, checks: Path, seconds: int) -> None:
@@ -217,9 +195,8 @@ def entity_of(levels: dict[str, str]) -> dict[str, Any]:
 
 
 @contextmanager
-def served(directory: Path, ranger_url: str, workers: int = 1) -> Iterator[Service]:
-    """Run the decision service as a process, or with workers."""
-    directory.mkdir(exist_ok=True)
+def served(directory: Path, ranger_url: str) -> Iterator[Service]:
+    """Run the decision service as a process."""
     (directory / "secret").write_text(SECRET)
     (directory / "secret").chmod(0o600)
     (directory / "ranger-cdap.toml").write_text(f"""
@@ -235,7 +212,6 @@ file = "{directory}/audit.jsonl"
 spool_dir = "{directory}/spool"
 [service]
 port = 0
-workers = {workers}
 events_dir = "{directory}/events"
 [[service.callers]]
 name = "bench"

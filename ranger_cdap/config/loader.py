@@ -24,13 +24,12 @@ from ranger_cdap.config.group_checks import group_problems
 from ranger_cdap.config.hadoop import NotUsed, hadoop_layer
 from ranger_cdap.config.layers import Layer, environment_layer, file_layer, flag_layer, overlay
 from ranger_cdap.config.secret import Secret, resolve_secret
-from ranger_cdap.config.service import CallerSettings, ServiceSettings
+from ranger_cdap.config.service import CallerSettings
 from ranger_cdap.config.settings import Settings
 from ranger_cdap.config.sync import ConfirmSettings, NotifySettings, SourceSettings
 from ranger_cdap.config.table import Table
 from ranger_cdap.errors import ConfigError, suggestion
 
-MOST_WORKERS: Final = 64
 """Limit on the processes of a decision service that decide; more than any machine it runs on has use for."""
 DEFAULT_FILE: Final = Path("ranger-cdap.toml")
 """The configuration file without another one, if it exists in the working directory."""
@@ -278,7 +277,6 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
             raise ConfigError(f"{stands(name)}: `{name}` must be zero or greater, not `{number}`")
     if problem := instance_problem(settings.cdap.instance):
         raise ConfigError(f"{stands('cdap.instance')}: `cdap.instance` {problem}; it is the name of one instance")
-    check_workers(settings.service, f"{stands('service.workers')}: `service.workers`")
     if settings.sync.extra_group and "{namespace}" not in settings.sync.extra_group:
         where = stands("sync.extra_group")
         raise ConfigError(f"{where}: `sync.extra_group` must contain `{{namespace}}`, or one group gets everything")
@@ -307,20 +305,6 @@ def instance_problem(name: str) -> str:
     if special := sorted(_NOT_IN_AN_INSTANCE.intersection(name)):
         return f"has {' '.join(f'`{one}`' for one in special)}, with which a policy is for more than one instance"
     return ""
-
-
-def check_workers(service: ServiceSettings, name: str) -> None:
-    """Check the number of workers; an error begins with that name.
-
-    Raises:
-        ConfigError: there are too few or too many.
-    """
-    if not 1 <= service.workers <= MOST_WORKERS:
-        raise ConfigError(f"{name} must be 1 to {MOST_WORKERS}, not `{service.workers}`")
-    for limit in ("max_requests", "max_connections", "max_connections_per_peer"):
-        most = getattr(service, limit)
-        if service.workers > 1 and service.workers > most:
-            raise ConfigError(f"{name} is `{service.workers}`, and each needs one of `service.{limit}`, `{most}`")
 
 
 def _check_confirm(confirm: ConfirmSettings, stands: Callable[[str], str]) -> None:

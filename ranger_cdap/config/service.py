@@ -83,8 +83,6 @@ class ServiceSettings(Table, frozen=True):
     """Ranger services to decide for besides `ranger.service`, each with its own definition."""
     ranger_ui: str = ""
     """The address of Ranger's web UI, for links on the page; default: the first of `ranger.url`."""
-    workers: int = 1
-    """Processes that decide, 1 to 64; 1: this process alone ([workers](decision-service.md#workers))."""
     callers: tuple[CallerSettings, ...] = ()
     """The callers: one table `[[service.callers]]` each."""
     jwt: JwtSettings = JwtSettings()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from traceback import extract_tb
@@ -24,17 +23,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.service.api.routes import ApiRoute
-from ranger_cdap.service.events.check_journal import PATIENCE_SECONDS
 from ranger_cdap.service.http.callers import Caller, Callers
 from ranger_cdap.service.http.reply import JSON, Refused, Reply, coded_error
-from ranger_cdap.service.http.request_guard import REQUEST_ID, RequestGuard, send_reply
+from ranger_cdap.service.http.request_guard import RequestGuard, send_reply
 from ranger_cdap.service.http.request_spans import RequestSpans
 from ranger_cdap.service.http.shares import Shares
-from ranger_cdap.service.http.token_buckets import TokenBuckets
 from ranger_cdap.service.http.uploads import FORM, read_form, refuse_other_sites
 from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.state.call import NO_CALLER, HandlerCall
-from ranger_cdap.service.state.owner_link import ForwardedReply, ForwardedRequest, OwnerUnreachable
 from ranger_cdap.service.wire.json_body import refuse_repeated_fields
 
 _log = logging.getLogger(__name__)
@@ -49,15 +45,11 @@ _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
 _READ_AT_ONCE: Final = 16_384
 """Largest body, in bytes, that the event loop's thread parses itself; a larger one would block all other requests."""
 _TWICE: Final = "\0"
-_PATIENCE: Final = 120.0
-"""Seconds a worker waits for the owner; a question of the console may take long."""
 
 
-def create_app(
-    state: AppState, callers: Callers, routes: Sequence[ApiRoute], buckets: TokenBuckets | None = None
-) -> ASGIApp:
-    """Return the application that serves the routes from the state; rates are counted in the buckets."""
-    shares = Shares(state.settings.service, buckets=buckets)
+def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) -> ASGIApp:
+    """Return the application that serves the routes from the state."""
+    shares = Shares(state.settings.service)
     paths: dict[str, dict[str, _Endpoint]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method] = _Endpoint(route, state, callers, shares)
@@ -106,15 +98,12 @@ class _Endpoint:
         route = self._route
         request = Request(scope, receive)
         scope["state"]["route"] = route.path
-        reply: Reply | ForwardedReply
         try:
             peer = request.client.host if request.client else ""
             caller = self._callers.admit(_sent_once(request.headers), peer) if route.roles else NO_CALLER
             who = caller.name if caller else ""
             scope["state"]["caller"] = who
-            # The worker that forwards a request has counted it.
-            counted = scope["state"].get("forwarded", False)
-            with nullcontext() if counted else self._shares.taking(who or peer):
+            with self._shares.taking(who or peer):
                 reply = await self._answer(request, self._allowed(caller))
         except Refused as refused:
             headers = _HEADERS.get(refused.status, {})
@@ -126,12 +115,7 @@ class _Endpoint:
         except Exception as e:
             _log_failure(route.path, e)
             reply = route.error(Refused(500, "Internal Server Error"))
-        if isinstance(reply, ForwardedReply):
-            scope["state"]["answered_by_owner"] = True
-            await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
-            await send({"type": "http.response.body", "body": reply.body})
-        else:
-            await send_reply(reply, send)
+        await send_reply(reply, send)
 
     def _allowed(self, caller: Caller | None) -> Caller:
         if caller is None:
@@ -140,37 +124,12 @@ class _Endpoint:
             raise Refused(403, f"{caller.name} is not authorized")
         return caller
 
-    async def _answer(self, request: Request, caller: Caller) -> Reply | ForwardedReply:
-        request_id = request.scope["state"]["request_id"]
-        data = await self._received(request) if self._read is not None else b""
-        if self._state.owner is not None and self._route.local is False:
-            return await self._forwarded(request, data, _PATIENCE)
-        body = await self._body(request, data, caller)
-        call = HandlerCall(self._state, caller, body, request, request_id)
-        if self._state.owner is not None and not _so(self._route.local, call):
-            try:
-                return await self._forwarded(request, data, PATIENCE_SECONDS)
-            except Refused:
-                call = replace(call, alone=True)
+    async def _answer(self, request: Request, caller: Caller) -> Reply:
+        body = await self._body(request, caller, self._read) if self._read is not None else None
+        call = HandlerCall(self._state, caller, body, request, request.scope["state"]["request_id"])
         if threads := self._threads(call):
             return await run_sync(self._handle, call, limiter=threads)
         return self._handle(call)
-
-    async def _forwarded(self, request: Request, data: bytes, seconds: float) -> ForwardedReply:
-        """Return the owner's response to an admitted request."""
-        assert self._state.owner is not None
-        scope = request.scope
-        names = (REQUEST_ID.encode(), b"content-length", b"transfer-encoding")
-        headers = [(name, value) for name, value in scope["headers"] if name not in names]
-        headers += [(names[0], scope["state"]["request_id"].encode()), (names[1], str(len(data)).encode())]
-        peer = request.client.host if request.client else ""
-        forwarded = ForwardedRequest(
-            scope["method"], scope["path"], scope["query_string"], headers, data, peer, scope["scheme"]
-        )
-        try:
-            return await self._state.owner.forward(forwarded, seconds)
-        except OwnerUnreachable:
-            raise Refused(503, "the process that answers this does not answer; try again") from None
 
     async def _received(self, request: Request) -> bytes:
         content_type = request.headers.get("content-type", "")
@@ -186,16 +145,15 @@ class _Endpoint:
         except TimeoutError:
             raise Refused(408, "the body did not arrive in time") from None
 
-    async def _body(self, request: Request, data: bytes, caller: Caller) -> object:
-        if self._read is None:
-            return None
+    async def _body(self, request: Request, caller: Caller, read: Callable[[bytes], object]) -> object:
+        data = await self._received(request)
         content_type = request.headers.get("content-type", "")
         try:
             if self._route.accepts == FORM:
                 return await run_sync(read_form, content_type, data, limiter=self._shares.working(caller.name))
             if len(data) > _READ_AT_ONCE:
-                return await run_sync(self._read, data, limiter=self._shares.working(caller.name))
-            return self._read(data)
+                return await run_sync(read, data, limiter=self._shares.working(caller.name))
+            return read(data)
         except (msgspec.MsgspecError, ValueError, RecursionError) as e:
             raise Refused(
                 400, f"the body is not valid for `{self._route.path}`: {' '.join(str(e).split())[:300]}"

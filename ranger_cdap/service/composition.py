@@ -1,19 +1,16 @@
-"""Assembly of a decision service from the settings: of the process that owns it, and of a worker."""
+"""Assembly of a decision service from the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
-import pluggy
 from starlette.types import ASGIApp
 
-from ranger_cdap.audit import AuditTrail, open_trail
+from ranger_cdap.audit import open_trail
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.config import AuthorizationConfig
-from ranger_cdap.authz.decider import Decider, PolicySource
+from ranger_cdap.authz.decider import Decider
 from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.config import Settings
@@ -24,17 +21,13 @@ from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.service.app import create_app
-from ranger_cdap.service.decisions.policy_generation import Generations, PolicyGeneration
 from ranger_cdap.service.decisions.ranger_service import RangerService
-from ranger_cdap.service.events.events import Events, stores_records
-from ranger_cdap.service.events.recent_creations import Creators, RecentCreations
+from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
 from ranger_cdap.service.grants.role_forwarder import RoleForwarder
 from ranger_cdap.service.http.callers import Callers
 from ranger_cdap.service.http.metrics import ServiceMetrics
-from ranger_cdap.service.http.token_buckets import TokenBuckets
 from ranger_cdap.service.state.app_state import AppState
-from ranger_cdap.service.state.owner_link import OwnerLink, Replicas
 from ranger_cdap.service.table import ROUTES
 from ranger_cdap.telemetry.start import start_telemetry
 
@@ -42,35 +35,13 @@ TELEMETRY_NAME: Final = "ranger-cdap"
 """The name of the service in OpenTelemetry, unless `OTEL_SERVICE_NAME` has another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """Parts that the processes of a service share; by default a single process has its own.
-
-    `spread` makes the policies of a refresher those of all processes.
-    """
-
-    metrics: ServiceMetrics = field(default_factory=ServiceMetrics)
-    generation: Generations = field(default_factory=PolicyGeneration)
-    buckets: TokenBuckets | None = None
-    replicas: Replicas | None = None
-    spread: Callable[[PolicyRefresher, str], PolicySource] = lambda refresher, _service: refresher
-
-
-def service_names(settings: Settings) -> list[str]:
-    """Return the Ranger services that the settings name, CDAP's first."""
-    return list(dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)))
-
-
-def compose_service(
-    settings: Settings, *, refresh_in_background: bool, shared: Shared | None = None
-) -> tuple[AppState, ASGIApp, dict[str, PolicyRefresher]]:
-    """Return the state, the application over it, and the refreshers, with policies downloaded or read from the cache.
+def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple[AppState, ASGIApp]:
+    """Return the state and the application over it, with policies downloaded or read from the cache.
 
     Raises:
         InvalidInput: a setting is not usable.
         PluginError: an installed plugin is not usable.
     """
-    shared = shared or Shared()
     check_secrets(settings, Program.SERVICE)
     config = AuthorizationConfig.of(settings)
     callers = Callers.of(settings.service)
@@ -78,7 +49,7 @@ def compose_service(
     audit = open_trail(settings.audit, audit_sinks(plugins))
     options = EngineOptions(conditions=condition_factories(plugins))
     refreshers = {}
-    for name in service_names(settings):
+    for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
         of_service = msgspec.structs.replace(settings, ranger=msgspec.structs.replace(settings.ranger, service=name))
         admin = RangerAdmin.connect(
             settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
@@ -88,8 +59,13 @@ def compose_service(
         refresher.refresh()
         if refresh_in_background:
             refresher.start()
-    policies = {name: shared.spread(refresher, name) for name, refresher in refreshers.items()}
-    authorizer, services = _deciding(settings, config, policies, audit, plugins)
+    hook = plugins.hook.ranger_cdap_groups
+    groups = hook if hook.get_hookimpls() else None
+    services = {
+        name: RangerService(name, refresher, audit, groups, cluster=config.cluster)
+        for name, refresher in refreshers.items()
+    }
+    authorizer = Authorizer(Decider(refreshers[settings.ranger.service], config, audit=audit, plugins=plugins))
     grant_forwarder = GrantForwarder.of(settings, authorizer, services[settings.ranger.service])
     role_forwarder = None
     if grant_forwarder is not None and settings.service.roles == "bridge":
@@ -99,13 +75,11 @@ def compose_service(
         authorizer=authorizer,
         enforcer=AccessEnforcer(authorizer, MasterCreate(settings.master.create)),
         services=services,
-        metrics=shared.metrics,
-        generation=shared.generation,
+        metrics=ServiceMetrics(),
         events=Events.of(settings),
         grant_forwarder=grant_forwarder,
         role_forwarder=role_forwarder,
         token_keys=callers.fetched_keys,
-        replicas=shared.replicas,
         telemetry=start_telemetry(TELEMETRY_NAME),
     )
     if state.token_keys is not None:
@@ -113,54 +87,4 @@ def compose_service(
     state.metrics.watch(state.read_metrics)
     if state.telemetry is not None:
         state.telemetry.watch(state.metrics.registry.collect)
-    return state, create_app(state, callers, ROUTES, shared.buckets), refreshers
-
-
-def compose_worker(
-    settings: Settings,
-    plugins: pluggy.PluginManager,
-    policies: Mapping[str, PolicySource],
-    owner: OwnerLink,
-    shared: Shared,
-) -> tuple[AppState, ASGIApp]:
-    """Return the state and the application of a worker, which decides by these policies and forwards all else.
-
-    Raises:
-        InvalidInput: a setting is not usable.
-        PluginError: an installed plugin is not usable.
-    """
-    config = AuthorizationConfig.of(settings)
-    callers = Callers.of(settings.service)
-    audit = open_trail(settings.audit, audit_sinks(plugins))
-    authorizer, services = _deciding(settings, config, policies, audit, plugins)
-    state = AppState(
-        settings=settings,
-        authorizer=authorizer,
-        enforcer=AccessEnforcer(authorizer, MasterCreate(settings.master.create)),
-        services=services,
-        metrics=shared.metrics,
-        generation=shared.generation,
-        token_keys=callers.fetched_keys,
-        creations=RecentCreations(Creators.of(settings)) if stores_records(settings) else None,
-        owner=owner,
-        telemetry=start_telemetry(TELEMETRY_NAME, warn=False),
-    )
-    if state.token_keys is not None:
-        state.token_keys.start()
-    return state, create_app(state, callers, ROUTES, shared.buckets)
-
-
-def _deciding(
-    settings: Settings,
-    config: AuthorizationConfig,
-    policies: Mapping[str, PolicySource],
-    audit: AuditTrail,
-    plugins: pluggy.PluginManager,
-) -> tuple[Authorizer, dict[str, RangerService]]:
-    hook = plugins.hook.ranger_cdap_groups
-    groups = hook if hook.get_hookimpls() else None
-    services = {
-        name: RangerService(name, source, audit, groups, cluster=config.cluster) for name, source in policies.items()
-    }
-    decider = Decider(policies[settings.ranger.service], config, audit=audit, plugins=plugins)
-    return Authorizer(decider), services
+    return state, create_app(state, callers, ROUTES)

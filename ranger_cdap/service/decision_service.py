@@ -33,7 +33,7 @@ class DecisionService:
             ) from None
         self._server = HttpServer(settings.service)
         try:
-            self._state, self._app, _ = compose_service(settings, refresh_in_background=refresh_in_background)
+            self._state, self._app = compose_service(settings, refresh_in_background=refresh_in_background)
         except BaseException:
             self._server.stop()
             raise

@@ -119,16 +119,16 @@ CDAP: Final = (
     ApiRoute(
         "POST", "/cdap/v1/enforce", _ENFORCE, cdap_api.enforce, "Evaluate one permission check",
         EnforceRequest, EnforceReply,
-        waits=cdap_api.may_wait, works=cdap_api.may_be_long, local=cdap_api.is_local,
+        waits=cdap_api.may_wait, works=cdap_api.may_be_long,
     ),
     ApiRoute(
         "POST", "/cdap/v1/visible", _ENFORCE, cdap_api.visible, "List which of these a user may see",
-        VisibleRequest, VisibleReply, works=True, local=True,
+        VisibleRequest, VisibleReply, works=True,
     ),
     ApiRoute(
         "POST", "/cdap/v1/operation", _ASK, operation_api.operation, "Decide an operation with all that it involves",
         OperationRequest, OperationReply,
-        waits=cdap_api.audit_waits, works=True, local=True, longest=_LONGEST,
+        waits=cdap_api.audit_waits, works=True, longest=_LONGEST,
     ),
     ApiRoute("POST", "/cdap/v1/hello", _ENFORCE, cdap_api.hello, "Compare settings with CDAP", Handshake, HelloReply),
 )  # fmt: skip
@@ -192,16 +192,16 @@ PDP: Final = (
     ApiRoute(
         "POST", "/authz/v1/authorize", _ASK, pdp.authorize, "Evaluate one permission check of the PDP API",
         AuthzRequest, AuthzResult, waits=cdap_api.audit_waits,
-        works=True, local=True, longest=_LONGEST, also=_MASKED, challenge=_PDP_CHALLENGE,
+        works=True, longest=_LONGEST, also=_MASKED, challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "POST", "/authz/v1/authorizeMulti", _ASK, pdp.authorize_multi, "Evaluate several permission checks",
         MultiAuthzRequest, MultiAuthzResult, waits=cdap_api.audit_waits,
-        works=True, local=True, longest=_LONGEST, also=_MASKED, challenge=_PDP_CHALLENGE,
+        works=True, longest=_LONGEST, also=_MASKED, challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "POST", "/authz/v1/permissions", _DELEGATE, pdp.permissions, "List who may do what on a resource",
-        ResourcePermissionsRequest, ResourcePermissions, works=True, local=True, longest=_LONGEST, also=_MASKED,
+        ResourcePermissionsRequest, ResourcePermissions, works=True, longest=_LONGEST, also=_MASKED,
         challenge=_PDP_CHALLENGE,
     ),
 )  # fmt: skip
@@ -210,31 +210,31 @@ AUTHZEN: Final = (
     ApiRoute(
         "POST", authzen.EVALUATION, _ASK, authzen.evaluation, "Evaluate one AuthZEN request",
         EvaluationRequest, EvaluationResponse, waits=cdap_api.audit_waits,
-        works=True, local=True,
+        works=True,
         longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "POST", authzen.EVALUATIONS, _ASK, authzen.evaluations, "Evaluate AuthZEN requests",
         EvaluationsRequest, EvaluationsResponse, waits=cdap_api.audit_waits,
-        works=True, local=True,
+        works=True,
         longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "POST", authzen_search.SEARCH_SUBJECT, _DELEGATE, authzen_search.search_subject,
         "List the subjects of an action",
-        SearchRequest, AuthZenSubjects, works=True, local=True,
+        SearchRequest, AuthZenSubjects, works=True,
         longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "POST", authzen_search.SEARCH_RESOURCE, _DELEGATE, authzen_search.search_resource,
         "List the resources of a subject",
-        SearchRequest, AuthZenResources, works=True, local=True,
+        SearchRequest, AuthZenResources, works=True,
         longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "POST", authzen_search.SEARCH_ACTION, _DELEGATE, authzen_search.search_action,
         "List the actions of a subject",
-        SearchRequest, AuthZenActions, works=True, local=True,
+        SearchRequest, AuthZenActions, works=True,
         longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(

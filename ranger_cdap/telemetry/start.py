@@ -22,11 +22,8 @@ logger = logging.getLogger(__name__)
 INSTALL: Final = "pip install 'ranger-cdap[telemetry]'"
 
 
-def start_telemetry(name: str, environment: Mapping[str, str] | None = None, *, warn: bool = True) -> Telemetry | None:
-    """Return the telemetry of the service of that name; None if the environment does not ask for it, or it cannot be.
-
-    `warn`: log the reason; processes that belong together need one warning.
-    """
+def start_telemetry(name: str, environment: Mapping[str, str] | None = None) -> Telemetry | None:
+    """Return the telemetry of the service of that name; None if the environment asks for none, or it cannot be."""
     choice = choice_of(os.environ if environment is None else environment)
     telemetry, problems = None, list(choice.problems)
     if choice.any:
@@ -41,6 +38,6 @@ def start_telemetry(name: str, environment: Mapping[str, str] | None = None, *, 
             # Only the SDK's sentences about values are known to be without secrets.
             why = f": {e}" if type(e) is ValueError else ""
             problems.append(f"a value of an `OTEL_*` variable cannot be used ({type(e).__name__}{why})")
-    for problem in problems if warn else ():
+    for problem in problems:
         logger.warning("OpenTelemetry is asked for, and not all of it is sent: %s", problem)
     return telemetry

@@ -45,7 +45,6 @@ SERVICE_SETTINGS: Final = {
         "solr_password": {"secretKey": "solr"},
     },
     "service": {
-        "workers": 2,
         "max_body": 5_000_000,
         "ranger_ui": "https://ranger.example",
         "jwt": {"jwks_url": "https://issuer.example/keys", "issuer": "https://issuer.example", "audience": "cdap"},

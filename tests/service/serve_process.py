@@ -63,6 +63,19 @@ def ranger_admin() -> Iterator[tuple[EmbeddedAdmin, RangerAdmin]]:
             yield server, admin
 
 
+@contextmanager
+def admin_of_creations() -> Iterator[EmbeddedAdmin]:
+    """A Ranger Admin in which alice may also do everything in ns3."""
+    accesses = [PolicyItemAccess(type=each) for each in ("read", "write", "admin", "execute")]
+    items = [PolicyItem(users=["alice"], accesses=accesses)]
+    with ranger_admin() as (server, admin):
+        for name, more in {"ns3": {}, "datasets of ns3": {"dataset": "*"}}.items():
+            levels = {"instance": "cdap", "namespace": "ns3", **more}
+            resources = {level: PolicyResource(values=[value]) for level, value in levels.items()}
+            admin.create_policy(Policy(service=SERVICE, name=name, resources=resources, policy_items=items))
+        yield server
+
+
 def fill(server: EmbeddedAdmin) -> None:
     """Our service, the accounts `plugin`, `sync`, `alice` and `bob`, and that alice reads ns1 and a dataset in it."""
     with RangerAdmin.connect(RangerSettings(url=server.url), "admin", PASSWORD) as admin:

@@ -17,7 +17,7 @@ def test_configured_groups_count_for_operations_and_requests(tmp_path: Path) -> 
         "service": {"events_dir": str(tmp_path / "events")},
         "groups": {"static": {"etl": ["batch"]}},
     }
-    state, _, _ = compose_service(parse_settings(tables, origin="the test"), refresh_in_background=False)
+    state, _ = compose_service(parse_settings(tables, origin="the test"), refresh_in_background=False)
     try:
         hook = state.authorizer.decider.group_hook
         assert hook is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -23,8 +24,20 @@ from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.decision_service import DecisionService
 from tests.authz.fixtures import policy
+from tests.service.event_samples import stamp
 from tests.service.fixtures import World, basic, serving
-from tests.service.serve_process import ENFORCE_KV, PASSWORD, ask, configuration, fill, ranger_admin, serve, until
+from tests.service.journal_fixtures import CREATES_KV, on_disk
+from tests.service.serve_process import (
+    ENFORCE_KV,
+    PASSWORD,
+    admin_of_creations,
+    ask,
+    configuration,
+    fill,
+    ranger_admin,
+    serve,
+    until,
+)
 
 DENY_KV = {**ENFORCE_KV, "principal": {"name": "bob"}}
 CALLERS_UNDER_LOAD = 4
@@ -86,6 +99,36 @@ def test_a_restart_under_load_allows_nothing_more_and_callers_recover(tmp_path: 
                     until(lambda: load.count("bob", "denied") > denied + 20)
     assert load.count("bob", "allowed") == 0
     assert {outcome for _, outcome in load.outcomes} <= {"allowed", "denied", "refused"}
+
+
+@pytest.mark.slow
+def test_an_allowed_creation_is_in_the_journal_though_the_service_is_killed(tmp_path: Path) -> None:
+    allowed, ended = list[int](), threading.Event()
+
+    def create(port: int, first: int) -> None:
+        for number in itertools.count(first, CALLERS_UNDER_LOAD):
+            asked = CREATES_KV | {"entity": {"type": "DATASET", "parts": ["ns3", "kv"]}, "check": stamp(number)}
+            try:
+                if ask(port, "enforce", "POST", "/cdap/v1/enforce", asked).json["allowed"]:
+                    allowed.append(number)
+            except (OSError, http.client.HTTPException, ValueError):
+                if ended.is_set():
+                    return
+
+    with (
+        admin_of_creations() as server,
+        serve(configuration(tmp_path, server.url), tmp_path) as served,
+        ThreadPoolExecutor(CALLERS_UNDER_LOAD) as pool,
+    ):
+        for first in range(CALLERS_UNDER_LOAD):
+            pool.submit(create, served.port, first)
+        try:
+            until(lambda: len(allowed) >= 80)
+        finally:
+            os.kill(served.process.pid, signal.SIGKILL)
+            served.ended()
+            ended.set()
+    assert set(allowed) <= {int(line["id"], 16) for line in on_disk(tmp_path / "events")}
 
 
 def test_sigterm_lets_a_request_under_way_finish(tmp_path: Path) -> None:

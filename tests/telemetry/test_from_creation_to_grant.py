@@ -17,8 +17,7 @@ import pytest
 from ranger_cdap.telemetry.trace_ids import ids_of_check
 from tests.docs.markdown_pages import ROOT, blocks
 from tests.service.exported_figures import samples
-from tests.service.serve_process import Served, serve, until
-from tests.service.workers.running import ranger
+from tests.service.serve_process import Served, admin_of_creations, serve, until
 from tests.telemetry.collector import Collector, collecting
 from tests.telemetry.creation import STAMP, configured, creates, parsed, sync, take_baseline, until_decidable
 
@@ -39,11 +38,11 @@ class Story:
     found: str
 
 
-@pytest.fixture(scope="module", params=["1", "2"], ids=["one process", "workers"])
-def story(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     directory = tmp_path_factory.mktemp("story")
-    with ranger() as (server, _), collecting() as collector, pytest.MonkeyPatch.context() as patch:
-        config = configured(directory, server.url, service__workers=request.param)
+    with admin_of_creations() as server, collecting() as collector, pytest.MonkeyPatch.context() as patch:
+        config = configured(directory, server.url)
         for name, value in (exported_by_the_page() | collector.environment).items():
             patch.setenv(name, value)
         with serve(config, directory) as service:

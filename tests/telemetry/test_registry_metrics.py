@@ -14,7 +14,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
-from ranger_cdap.service.http.metrics import ServiceMetrics, journal_metrics, state_metrics
+from ranger_cdap.service.http.metrics import UNDER_WAY, ServiceMetrics, journal_metrics, state_metrics
 from ranger_cdap.telemetry.choice import choice_of
 from ranger_cdap.telemetry.registry_metrics import otel_metrics
 from ranger_cdap.telemetry.sdk import Telemetry
@@ -66,7 +66,7 @@ def test_each_sample_is_in_both(
         metrics.answered(*each)
     for one in decided:
         metrics.decided(*one)
-    metrics.under_way.inc(under_way)
+    metrics.count(UNDER_WAY, under_way)
     metrics.watch(lambda: [*state_metrics("cdapdev", state, age, 3, 0), *journal_metrics(1, age)])
     assert same(received(metrics), samples(metrics.text().decode()))
 
@@ -79,7 +79,7 @@ def test_a_collector_has_the_figures_of_the_service(tmp_path: Path, monkeypatch:
         with serving(READ_AND_WRITE, tmp_path, telemetry=telemetry) as world:
             for path in ("/health/live", "/nothing"):
                 world.ask(None, "GET", path)
-            until(lambda: world.state.metrics.under_way.number == 0)
+            until(lambda: world.state.metrics.number(UNDER_WAY) == 0)
             text = world.state.metrics.text().decode()
             until(lambda: stable(collector.figures) == stable(samples(world.state.metrics.text().decode())))
             assert stable(samples(text)) == stable(collector.figures)

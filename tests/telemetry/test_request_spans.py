@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from ranger_cdap.service.http.callers import CallerRole
+from ranger_cdap.service.http.metrics import REQUESTS
 from ranger_cdap.telemetry.choice import TelemetryChoice
 from ranger_cdap.telemetry.sdk import Telemetry
 from ranger_cdap.telemetry.trace_ids import ids_of_check
@@ -56,7 +57,7 @@ class Traced:
 
 def requests_of(world: World) -> float:
     """The number of requests that are answered and counted; the span of each was recorded before."""
-    return sum(number for (name, *_), number in world.state.metrics.tally if name == "ranger_cdap_requests")
+    return world.state.metrics.number(REQUESTS)
 
 
 @contextmanager

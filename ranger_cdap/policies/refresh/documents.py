@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -22,7 +21,6 @@ from ranger_cdap.ranger_model.decode import (
 )
 
 _NULL: Final = msgspec.Raw(b"null")
-_numbers: Final = itertools.count(1)
 
 
 class Documents(msgspec.Struct, frozen=True):
@@ -37,22 +35,13 @@ class Documents(msgspec.Struct, frozen=True):
     users: bytes | None = None
 
 
-class AppliedDeltas(msgspec.Struct, frozen=True):
-    """Deltas, as downloaded, by which the policies of a set come from those of the set with that number."""
-
-    since: int
-    text: bytes
-
-
 class PolicySet(msgspec.Struct, frozen=True, eq=False):
-    """Documents of one service, compiled; immutable. A later one of this process has a higher `number`."""
+    """Documents of one service, compiled; immutable."""
 
     documents: Documents
     versions: Versions
     engine: PolicyEngine
     user_groups: Mapping[str, Sequence[str]] | None = None
-    number: int = msgspec.field(default_factory=_numbers.__next__)
-    deltas: AppliedDeltas | None = None
 
     def groups_of(self, user: str) -> frozenset[str]:
         """Return the user's groups in Ranger; none if the user store was not downloaded."""
@@ -148,10 +137,7 @@ def after_deltas(policy_set: PolicySet, policies: bytes, service: str) -> Policy
         return None
     documents = replace(policy_set.documents, policies=text.changed(document.policy_version, changes))
     versions = replace(policy_set.versions, policies=engine.policy_version)
-    deltas = AppliedDeltas(policy_set.number, policies)
-    return replace(
-        policy_set, documents=documents, versions=versions, engine=engine, number=next(_numbers), deltas=deltas
-    )
+    return replace(policy_set, documents=documents, versions=versions, engine=engine)
 
 
 def with_users(policy_set: PolicySet, users: bytes | None) -> PolicySet:
@@ -167,7 +153,6 @@ def with_users(policy_set: PolicySet, users: bytes | None) -> PolicySet:
         versions=replace(policy_set.versions, users=NO_VERSION if store is None else store.user_store_version),
         engine=policy_set.engine.with_attributes(store),
         user_groups=None if store is None else store.user_group_mapping,
-        number=next(_numbers),
     )
 
 

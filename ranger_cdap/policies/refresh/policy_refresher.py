@@ -83,7 +83,7 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     `contact_at` is the last time Ranger Admin confirmed them, in seconds since 1970; `cache_problem` is the last error
     of the cache, empty without one; `groups_of` returns a user's groups in Ranger; `documents` are the source of the
-    engine, for other processes; `number` is that of the policy set, 0 without one.
+    engine, for other processes.
     """
 
     engine: PolicyEngine | None
@@ -94,7 +94,6 @@ class Snapshot(msgspec.Struct, frozen=True):
     cache_problem: str = ""
     groups_of: Callable[[str], frozenset[str]] = no_groups
     documents: Documents | None = None
-    number: int = 0
 
     def has(self, version: int) -> bool:
         """Return true if policies of that version, or newer, decide."""
@@ -151,7 +150,6 @@ class PolicyRefresher:
         self._clock = clock
         self._spread = spread
         self._on_change = on_change
-        self._follower: Callable[[RefresherState], None] | None = None
         self._refreshing = threading.Lock()
         self._closed = threading.Event()
         self._wake = threading.Event()
@@ -249,19 +247,8 @@ class PolicyRefresher:
             self._handle(RefreshDue(self._clock()))
             self._refreshes += 1
             failed = self._failed
-            self._inform()
         self._report(before, self._current[1])
         return self.snapshot, failed
-
-    def follow(self, follower: Callable[[RefresherState], None]) -> None:
-        """Call the follower with the state now and after each refresh, in order; it must be quick."""
-        with self._refreshing:
-            self._follower = follower
-            self._inform()
-
-    def _inform(self) -> None:
-        if self._follower is not None:
-            self._follower(self._current[0])
 
     def _gap(self) -> float:
         """Return the seconds until a requested download may begin."""
@@ -413,7 +400,6 @@ def snapshot_of(state: RefresherState, now: Instant) -> Snapshot:
         cache_problem=state.cache_problem,
         groups_of=in_effect.groups_of if in_effect is not None else no_groups,
         documents=in_effect.documents if in_effect is not None and found.decides else None,
-        number=in_effect.number if in_effect is not None else 0,
     )
 
 

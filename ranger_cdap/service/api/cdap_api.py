@@ -8,9 +8,8 @@ from importlib.metadata import version
 
 from ranger_cdap.authz.enforcer import Enforced
 from ranger_cdap.cdap.checks.checks import CdapCheck
-from ranger_cdap.cdap.checks.master import CREATE, PREVIEW
-from ranger_cdap.service.events.check_journal import Entry, journal_entry
-from ranger_cdap.service.events.events import stores_records
+from ranger_cdap.service.events.check_journal import Entry
+from ranger_cdap.service.http.metrics import CHECKS_JOURNALLED, CHECKS_NOT_JOURNALLED, HELLO_DIFFERENCES
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.state.handshake import Handshake, differences, keep_proposal
@@ -24,10 +23,6 @@ from ranger_cdap.service.wire.cdap_wire import (
 )
 
 _USER = "USER"
-_ALONE = (
-    "creations and deletions are denied while the process that journals them does not answer; report this to the "
-    "operator"
-)
 
 
 def enforce(call: HandlerCall) -> Reply:
@@ -65,20 +60,6 @@ def enforce(call: HandlerCall) -> Reply:
             generation=generation,
         )
     )
-
-
-def is_local(call: HandlerCall) -> bool:
-    """Return true if the policies alone decide the check: it is neither journalled nor part of a preview.
-
-    Previews are one state machine (docs/explanation/master-user.md), and the journal one stream: both are the owner's.
-    """
-    body: EnforceRequest = call.body
-    if PREVIEW in body.permissions:
-        return False
-    settings = call.state.settings
-    if body.principal.name == settings.master.name and CREATE in body.permissions:
-        return False
-    return not stores_records(settings) or journal_entry(call.caller, body, settings.cdap.instance) is None
 
 
 def may_wait(call: HandlerCall) -> bool:
@@ -124,7 +105,7 @@ def hello(call: HandlerCall) -> Reply:
     keep_proposal(body, state.settings)
     if state.events is not None:
         state.events.store.records = body.records
-    state.metrics.hello_differences.set(len(found))
+    state.metrics.set(HELLO_DIFFERENCES, len(found))
     snapshot = state.authorizer.snapshot
     return json_reply(
         HelloReply(
@@ -172,8 +153,6 @@ class _Journalling:
 
     def refusal(self) -> str:
         """Return the reason to deny the check; empty once its entry, if it needs one, is on disk."""
-        if self.call.alone:
-            return _ALONE
         self.entry = _entry(self.call)
         return _journal(self.call, self.entry) if self.entry is not None else ""
 
@@ -194,9 +173,9 @@ def _journal(call: HandlerCall, entry: Entry) -> str:
     try:
         events.journal.write(entry, call.caller)
     except OSError as e:
-        call.state.metrics.checks_not_journalled.inc()
+        call.state.metrics.count(CHECKS_NOT_JOURNALLED)
         return f"creations and deletions are denied while they cannot be journalled ({e}); report this to the operator"
-    call.state.metrics.checks_journalled.inc()
+    call.state.metrics.count(CHECKS_JOURNALLED)
     if entry.creates and events.store.records is not False:
         events.creations.add_check(entry.check)
     return ""

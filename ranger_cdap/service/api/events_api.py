@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ranger_cdap.service.http.metrics import EVENTS_REFUSED, EVENTS_STORED
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.wire.event_wire import AuditReply, BadRecord, RefusedRecord, line_of
@@ -32,6 +33,6 @@ def audit(call: HandlerCall) -> Reply:
     for record in records:
         events.creations.add_record(call.caller.name, record)
         events.journal.close_checks_of(record)
-    state.metrics.events_stored.inc(len(records))
-    state.metrics.events_refused.inc(len(refused))
+    state.metrics.count(EVENTS_STORED, len(records))
+    state.metrics.count(EVENTS_REFUSED, len(refused))
     return json_reply(AuditReply(len(records), refused))

@@ -48,11 +48,9 @@ def refresh(call: HandlerCall) -> Reply:
 
 
 def _reply(call: HandlerCall, snapshot: Snapshot) -> PoliciesReply:
-    """Return the policies of the process that is furthest behind: no decision is by older ones."""
-    service, version, replicas = call.state.settings.ranger.service, snapshot.versions.policies, call.state.replicas
-    oldest = replicas.oldest_version(service) if replicas is not None else None
-    version = version if oldest is None else min(version, oldest)
-    return PoliciesReply(service=service, version=version, state=snapshot.state.value)
+    return PoliciesReply(
+        service=call.state.settings.ranger.service, version=snapshot.versions.policies, state=snapshot.state.value
+    )
 
 
 def _number(call: HandlerCall, name: str, otherwise: int) -> int:

@@ -20,8 +20,7 @@ class ApiRoute:
     `roles`: any one of them admits a caller; without any, no authentication. `takes` and `gives` are the structs of the
     bodies, `also` those of statuses other than 200; `query` describes the parameters. `waits`: the handler may wait for
     a disk or a network, or a predicate on the request; `works`: it computes for long. Neither runs in the event loop's
-    thread, and computing has few threads per caller. `local`: a worker decides it by the policies alone; all else it
-    forwards to the owner. `longest`: largest body in bytes, if the setting is larger.
+    thread, and computing has few threads per caller. `longest`: largest body in bytes, if the setting is larger.
     `accepts`: content type of the bodies; a form (`multipart/form-data`) reaches the handler as an `UploadedFile`.
     """
 
@@ -35,7 +34,6 @@ class ApiRoute:
     accepts: str = JSON
     waits: bool | Callable[[HandlerCall], bool] = False
     works: bool | Callable[[HandlerCall], bool] = False
-    local: bool | Callable[[HandlerCall], bool] = False
     longest: int = 0
     also: Mapping[int, Any] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)

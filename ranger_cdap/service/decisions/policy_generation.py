@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import threading
 import uuid
-from typing import Protocol
 
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-
-
-class Generations(Protocol):
-    """Names for states of the policies."""
-
-    def of(self, snapshot: Snapshot) -> str:
-        """Return the name of the policies and the freshness that decide now."""
-        ...
 
 
 class PolicyGeneration:
@@ -34,17 +25,3 @@ class PolicyGeneration:
                 self._last = current
                 self._count += 1
             return f"{self._process}-{self._count}"
-
-
-class SharedGeneration:
-    """Names that all processes of a service give alike, by the number of a policy set, which no later set has.
-
-    A cache that asks several workers in turn would never keep anything if each had names of its own.
-    """
-
-    def __init__(self, service: str) -> None:
-        self._service = service
-
-    def of(self, snapshot: Snapshot) -> str:
-        """Return the name; the same policies have the same one when they become fresh again."""
-        return f"{self._service}-{snapshot.number}-{snapshot.state.name.lower()}"

@@ -75,12 +75,6 @@ def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
     return Entry(stamp.id, check, row.kind is ChangeKind.CREATE and (not row.child or frame in frames.schedule))
 
 
-def journal_entry(caller: Caller, body: EnforceRequest, instance: str) -> Entry | None:
-    """Return the entry to write before this caller's check is allowed, if any. Pure."""
-    believed = CallerRole.ENFORCE in caller.roles and CallerRole.AUDIT not in caller.roles
-    return entry_of(body, instance) if believed else None
-
-
 def _is_skipped(cdap_type: str, parts: list[str]) -> bool:
     """Return true if the entity grants nothing to its creator; a check on an invalid entity is never allowed."""
     try:
@@ -159,7 +153,8 @@ class CheckJournal:
 
     def entry(self, caller: Caller, body: EnforceRequest) -> Entry | None:
         """Return the entry to write before the check is allowed, if any."""
-        return journal_entry(caller, body, self._instance)
+        believed = CallerRole.ENFORCE in caller.roles and CallerRole.AUDIT not in caller.roles
+        return entry_of(body, self._instance) if believed else None
 
     def refusal(self, entry: Entry) -> str:
         """Return the reason why the user may create no more for now; empty if allowed, and the check is then open."""

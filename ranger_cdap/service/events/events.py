@@ -17,11 +17,6 @@ from ranger_cdap.service.wire.event_wire import BadRecord, Intake
 _log = logging.getLogger(__name__)
 
 
-def stores_records(settings: Settings) -> bool:
-    """Return true if some caller may deliver records: only then are they stored, and checks journalled."""
-    return any(CallerRole.AUDIT in caller.roles for caller in settings.service.callers)
-
-
 class Events:
     """Stream of one CDAP instance's records and journalled checks.
 
@@ -45,7 +40,7 @@ class Events:
             ServerError: another program uses it.
             InvalidInput: the profile is unknown.
         """
-        if not stores_records(settings):
+        if not any(CallerRole.AUDIT in caller.roles for caller in settings.service.callers):
             return None
         creations = RecentCreations(Creators.of(settings))
         access = EventAccess.of(settings.service.events_group)

@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, is_undecided
 from ranger_cdap.cdap.creations import ChangeKind
@@ -25,20 +25,6 @@ from ranger_cdap.service.events.record_events import (
 )
 from ranger_cdap.service.wire.durations import format_duration
 from ranger_cdap.service.wire.event_wire import JournalledCheck, Record
-
-
-class CreationNews(Protocol):
-    """Receiver of what is remembered, for copies in other processes."""
-
-    def recorded(self, caller: str, record: Record) -> None:
-        """Receive `add_record`."""
-
-    def checked(self, check: JournalledCheck) -> None:
-        """Receive `add_check`."""
-
-    def denied(self, check: JournalledCheck) -> None:
-        """Receive `remove_check`."""
-
 
 KEPT: Final = 3_600_000
 """Milliseconds after a creation in which denials mention it: a grant that takes longer has another problem."""
@@ -114,9 +100,7 @@ class _Creation:
 
 
 class RecentCreations:
-    """Bounded memory of the creations in stored records; safe to share between threads. `news` get all of it."""
-
-    news: CreationNews | None = None
+    """Bounded memory of the creations in stored records; safe to share between threads."""
 
     def __init__(self, creators: Creators, *, most: int = MOST, clock: Callable[[], float] = time.time) -> None:
         self._creators = creators
@@ -130,8 +114,6 @@ class RecentCreations:
         """Remember the creations in a record, if its caller is trusted."""
         if self._creators.callers is not None and caller not in self._creators.callers:
             return
-        if self.news is not None:
-            self.news.recorded(caller, record)
         for change in changes_in(record):
             self._end_request(change)
         for change in creations_and_deletions(record):
@@ -144,8 +126,6 @@ class RecentCreations:
 
         Not where grants go to the requesters of impersonated users, whom a check does not name.
         """
-        if self.news is not None:
-            self.news.checked(check)
         change = change_of_check(check, "", check.at)
         if change is None or not self._may_create(change) or not self._is_recent(change, UNREPORTED):
             return
@@ -159,8 +139,6 @@ class RecentCreations:
 
     def remove_check(self, check: JournalledCheck) -> None:
         """Forget a check that was denied after all."""
-        if self.news is not None:
-            self.news.denied(check)
         if change := change_of_check(check, "", check.at):
             self._end_request(change)
 

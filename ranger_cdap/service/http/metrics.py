@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
-from math import inf
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -14,76 +14,74 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
-from ranger_cdap.service.http.tally import Name, Tally
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0)
+_LE: Final = (*map(repr, _SECONDS), "+Inf")
 
-_REQUESTS: Final = "ranger_cdap_requests"
+REQUESTS: Final = "ranger_cdap_requests"
 _SECONDS_OF: Final = "ranger_cdap_request_seconds"
 _SUM: Final = "ranger_cdap_request_seconds_sum"
 _DECISIONS: Final = "ranger_cdap_decisions"
+EVENTS_STORED: Final = "ranger_cdap_events_stored"
+EVENTS_REFUSED: Final = "ranger_cdap_events_refused"
+CHECKS_JOURNALLED: Final = "ranger_cdap_checks_journalled"
+CHECKS_NOT_JOURNALLED: Final = "ranger_cdap_checks_not_journalled"
+UNDER_WAY: Final = "ranger_cdap_requests_under_way"
+HELLO_DIFFERENCES: Final = "ranger_cdap_hello_differences"
 _COUNTERS: Final = {
-    "ranger_cdap_events_stored": "Records stored for the sync job.",
-    "ranger_cdap_checks_journalled": "Allowed checks journalled before they were answered.",
-    "ranger_cdap_checks_not_journalled": "Checks denied because their journal entry could not be written.",
-    "ranger_cdap_events_refused": "Rejected records for the sync job; the log has the first of each kind.",
+    EVENTS_STORED: "Records stored for the sync job.",
+    CHECKS_JOURNALLED: "Allowed checks journalled before they were answered.",
+    CHECKS_NOT_JOURNALLED: "Checks denied because their journal entry could not be written.",
+    EVENTS_REFUSED: "Rejected records for the sync job; the log has the first of each kind.",
 }
 _GAUGES: Final = {
-    "ranger_cdap_requests_under_way": "Requests in progress.",
-    "ranger_cdap_hello_differences": "Settings that differ from CDAP's.",
+    UNDER_WAY: "Requests in progress.",
+    HELLO_DIFFERENCES: "Settings that differ from CDAP's.",
 }
 
 Reading = Callable[[], Iterable[Metric]]
+Labels = tuple[str, ...]
 
 
 class ServiceMetrics:
-    """Counters of one decision service, whose processes count in a tally each; `others` are those of its workers.
+    """Numbers of one decision service by metric and labels; safe to share between threads.
 
     The names that begin with `ranger_pdp` are those of Ranger's Policy Decision Point.
     """
 
-    def __init__(self, tally: Tally | None = None, others: Iterable[Tally] = ()) -> None:
-        self.tally = tally if tally is not None else Tally()
-        self._tallies = (self.tally, *others)
+    def __init__(self) -> None:
+        self._numbers: defaultdict[tuple[str, ...], float] = defaultdict(float)
+        self._lock = threading.Lock()
         self.registry = CollectorRegistry()
-        self.under_way = Figure(self.tally, "ranger_cdap_requests_under_way")
-        self.under_way.set(0)  # those of a killed worker are not under way any more
-        self.events_stored = Figure(self.tally, "ranger_cdap_events_stored")
-        self.checks_journalled = Figure(self.tally, "ranger_cdap_checks_journalled")
-        self.checks_not_journalled = Figure(self.tally, "ranger_cdap_checks_not_journalled")
-        self.events_refused = Figure(self.tally, "ranger_cdap_events_refused")
-        self.hello_differences = Figure(self.tally, "ranger_cdap_hello_differences")
-        # Finding a place by its name costs more than counting.
-        self._of_route: dict[tuple[str, int], tuple[int, int, tuple[int, ...]]] = {}
-        self._copied: dict[Name, float] = {}
-        self._of_decision: dict[tuple[str, bool], int] = {}
         self.registry.register(_Watched(self._counted))
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count an answered request."""
-        places = self._of_route.get((route, status))
-        if places is None:
-            buckets = tuple(self.tally.place(_SECONDS_OF, route, _le(most)) for most in (*_SECONDS, inf))
-            counted = self.tally.place(_REQUESTS, route, str(status))
-            places = counted, self.tally.place(_SUM, route), buckets
-            self._of_route[route, status] = places
-        counted, total, buckets = places
-        self.tally.observe((counted, buckets[bisect_left(_SECONDS, seconds)]), total, seconds)
+        bucket = _LE[bisect_left(_SECONDS, seconds)]
+        with self._lock:
+            self._numbers[REQUESTS, route, str(status)] += 1
+            self._numbers[_SECONDS_OF, route, bucket] += 1
+            self._numbers[_SUM, route] += seconds
 
     def decided(self, interface: str, allowed: bool) -> None:
         """Count a decision."""
-        place = self._of_decision.get((interface, allowed))
-        if place is None:
-            place = self.tally.place(_DECISIONS, interface, "allowed" if allowed else "denied")
-            self._of_decision[interface, allowed] = place
-        self.tally.add(place)
+        with self._lock:
+            self._numbers[_DECISIONS, interface, "allowed" if allowed else "denied"] += 1
 
-    def copy(self, numbers: Mapping[Name, float]) -> None:
-        """Add to the tally how much each of these numbers has grown since the last copy."""
-        for name, number in numbers.items():
-            self.tally.add(self.tally.place(*name), amount=number - self._copied.get(name, 0.0))
-            self._copied[name] = number
+    def count(self, name: str, amount: int = 1) -> None:
+        """Add the amount to a metric without labels."""
+        with self._lock:
+            self._numbers[name,] += amount
+
+    def set(self, name: str, number: int) -> None:
+        """Replace the number of a metric without labels."""
+        with self._lock:
+            self._numbers[name,] = number
+
+    def number(self, name: str) -> float:
+        """Return the number of a metric, the sum over its labels."""
+        return sum(self._of(name).values())
 
     def watch(self, reading: Reading) -> None:
         """Add metrics that are read on demand."""
@@ -93,81 +91,45 @@ class ServiceMetrics:
         """Return all metrics in Prometheus's text format."""
         return generate_latest(self.registry)
 
-    def of_workers(self, name: str) -> Counter[str]:
-        """Return the sums over the workers of what they count under a name, by its label; empty without one."""
-        found = Counter[str]()
-        for tally in self._tallies[1:]:
-            for (each, *labels), number in tally:
-                if each == name:
-                    found[labels[0] if labels else ""] += int(number)
-        return found
+    def _of(self, name: str) -> dict[Labels, float]:
+        with self._lock:
+            return {key[1:]: number for key, number in self._numbers.items() if key[0] == name}
 
     def _counted(self) -> Iterable[Metric]:
-        sums: dict[str, dict[Name, float]] = {}
-        for tally in self._tallies:
-            for (name, *labels), number in tally:
-                of_name = sums.setdefault(name, {})
-                of_name[tuple(labels)] = of_name.get(tuple(labels), 0.0) + number
-        requests, total = sums.get(_REQUESTS, {}), sums.get(_SUM, {})
-        yield _counters(_REQUESTS, "Requests by route and status.", ["route", "status"], requests)
-        yield _times(total, sums.get(_SECONDS_OF, {}))
-        yield _counters(_DECISIONS, "Decisions by interface and result.", ["interface", "result"],
-                        sums.get(_DECISIONS, {}))  # fmt: skip
+        requests, total = self._of(REQUESTS), self._of(_SUM)
+        yield _counters(REQUESTS, "Requests by route and status.", ["route", "status"], requests)
+        yield _times(total, self._of(_SECONDS_OF))
+        yield _counters(_DECISIONS, "Decisions by interface and result.", ["interface", "result"], self._of(_DECISIONS))
         for name, help_text in _COUNTERS.items():
-            yield CounterMetricFamily(name, help_text, value=sums.get(name, {}).get((), 0.0))
+            yield CounterMetricFamily(name, help_text, value=self.number(name))
         for name, help_text in _GAUGES.items():
-            yield GaugeMetricFamily(name, help_text, value=sums.get(name, {}).get((), 0.0))
+            yield GaugeMetricFamily(name, help_text, value=self.number(name))
         build = GaugeMetricFamily("ranger_cdap_build_info", "The running version; always 1.", labels=["version"])
         build.add_metric([version("ranger-cdap")], 1)
         yield build
         yield from _policy_decision_point(requests, sum(total.values()))
 
 
-class Figure:
-    """One number of a tally: a counter or a gauge."""
-
-    def __init__(self, tally: Tally, *name: str) -> None:
-        self._tally = tally
-        self._place = tally.place(*name)
-
-    @property
-    def number(self) -> float:
-        """Return it."""
-        return self._tally.number(self._place)
-
-    def inc(self, amount: float = 1.0) -> None:
-        """Add to it."""
-        self._tally.add(self._place, amount=amount)
-
-    def set(self, number: float) -> None:
-        """Replace it."""
-        self._tally.set(self._place, number)
-
-
-def _counters(name: str, help_text: str, labels: Sequence[str], numbers: Mapping[Name, float]) -> Metric:
+def _counters(name: str, help_text: str, labels: Sequence[str], numbers: Mapping[Labels, float]) -> Metric:
     family = CounterMetricFamily(name, help_text, labels=labels)
     for values, number in sorted(numbers.items()):
         family.add_metric(values, number)
     return family
 
 
-def _times(total: Mapping[Name, float], of_buckets: Mapping[Name, float]) -> Metric:
+def _times(total: Mapping[Labels, float], of_buckets: Mapping[Labels, float]) -> Metric:
     """Return the histogram of the times: its buckets count what took at most so long, whatever else it was."""
     family = HistogramMetricFamily(_SECONDS_OF, "Time from the request's headers to its response.", labels=["route"])
     for (route,), seconds in sorted(total.items()):
         so_far, buckets = 0.0, []
-        for most in map(_le, (*_SECONDS, inf)):
+        for most in _LE:
             so_far += of_buckets.get((route, most), 0.0)
             buckets.append((most, so_far))
         family.add_metric([route], buckets, sum_value=seconds)
     return family
 
 
-def _le(most: float) -> str:
-    return "+Inf" if most == inf else repr(most)
-
-
-def _policy_decision_point(requests: Mapping[Name, float], seconds: float) -> Iterable[Metric]:
+def _policy_decision_point(requests: Mapping[Labels, float], seconds: float) -> Iterable[Metric]:
     """Yield the metrics of Ranger's Policy Decision Point (decision-api.md)."""
 
     def number(first: int, last: int) -> float:

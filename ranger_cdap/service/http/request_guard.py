@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ranger_cdap.service.http.metrics import ServiceMetrics
+from ranger_cdap.service.http.metrics import UNDER_WAY, ServiceMetrics
 from ranger_cdap.service.http.reply import Refused, Reply, coded_error
 from ranger_cdap.service.http.request_spans import NOTES, RequestNotes, RequestSpans
 
@@ -93,17 +93,14 @@ class RequestGuard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = scope["state"]["status"] = message["status"]
-                if "answered_by_owner" not in scope["state"]:
-                    message = {
-                        **message,
-                        "headers": [*message["headers"], *_ALWAYS.items(), (REQUEST_ID.encode(), request_id.encode())],
-                    }
+                message = {
+                    **message,
+                    "headers": [*message["headers"], *_ALWAYS.items(), (REQUEST_ID.encode(), request_id.encode())],
+                }
             await send(message)
 
         self._under_way += 1
-        # Where a worker forwards a request to the owner, the worker counts it while, and the owner when it is answered.
-        if not scope["state"].get("forwarded"):
-            self._metrics.under_way.inc()
+        self._metrics.count(UNDER_WAY)
         try:
             refused = self._refuse(scope, headers)
             if refused is not None:
@@ -112,10 +109,8 @@ class RequestGuard:
                 await self._app(scope, receive, answer)
         finally:
             self._under_way -= 1
-            if not scope["state"].get("forwarded"):
-                self._metrics.under_way.inc(-1)
-            if "answered_by_owner" not in scope["state"]:
-                self._count(scope, status, time.perf_counter() - began)
+            self._metrics.count(UNDER_WAY, -1)
+            self._count(scope, status, time.perf_counter() - began)
 
     def _request_id(self, given: bytes) -> str:
         text = given.decode("latin-1")

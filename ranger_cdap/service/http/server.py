@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import ipaddress
 import math
-import socket
 import sys
 import threading
 from typing import TYPE_CHECKING, Final
@@ -29,23 +28,19 @@ _LONGEST_TURN: Final = 0.0005  # seconds
 class HttpServer:
     """Server for an application on the configured address; it queues connections from its creation until it runs.
 
-    With `shared`, a listening socket of several processes, it accepts one connection at a time, so that each of them
-    gets its part of many that come at once.
-
     Raises:
         ConfigError: other machines could reach the address, and there is no usable certificate.
         ServerError: the port is in use.
     """
 
-    def __init__(self, settings: ServiceSettings, shared: socket.socket | None = None) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
         check_exposure(settings)
         self._tls = ServerTls(settings) if settings.tls_certificate else None
         self._settings = settings
         address = "127.0.0.1" if settings.host == "localhost" else settings.host
         self.connections = Connections(settings.max_connections, settings.max_connections_per_peer)
         advice = "choose another `service.port`"
-        listening = shared or listen(address, settings.port, backlog=_BACKLOG, advice=advice)
-        self._accepted_at_once = _BACKLOG if shared is None else 1
+        listening = listen(address, settings.port, backlog=_BACKLOG, advice=advice)
         self._socket = Listener.over(listening, self.connections)
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -57,11 +52,6 @@ class HttpServer:
         scheme = "https" if self._settings.tls_certificate else "http"
         return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
-    @property
-    def descriptor(self) -> int:
-        """Return the descriptor of the listening socket, for processes that share it."""
-        return self._socket.fileno()
-
     def run(self, app: ASGIApp) -> None:
         """Serve until SIGINT or SIGTERM (in the main thread), or until `stop`; then finish requests in progress."""
         server = self._prepared(app)
@@ -72,17 +62,6 @@ class HttpServer:
         # uvicorn raises a signal again at its end: events and audit records would not be delivered then.
         with stop_signals(stop):
             server.run(sockets=[self._socket])
-
-    async def serve(self, app: ASGIApp) -> None:
-        """Serve in this event loop until SIGTERM or `stop_serving`; then finish requests in progress."""
-        server = self._prepared(app)
-        with stop_signals(self.stop_serving):
-            await server.serve(sockets=[self._socket])
-
-    def stop_serving(self) -> None:
-        """Finish the requests in progress, and accept no more."""
-        if self._server is not None:
-            self._server.should_exit = True
 
     def start(self, app: ASGIApp) -> None:
         """Serve in a thread."""
@@ -101,7 +80,7 @@ class HttpServer:
             http=bounded(self._settings.body_timeout, self.connections, self._tls),
             # uvloop's own accept, in C, would bypass the count.
             loop="asyncio",
-            backlog=self._accepted_at_once,
+            backlog=_BACKLOG,
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -120,7 +99,8 @@ class HttpServer:
 
     def stop(self) -> None:
         """Finish requests in progress and close the port; idempotent."""
-        self.stop_serving()
+        if self._server is not None:
+            self._server.should_exit = True
         if self._thread is not None:
             self._thread.join(self._settings.stop_timeout + _MARGIN_SECONDS)
         self._socket.close()

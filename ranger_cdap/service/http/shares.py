@@ -7,7 +7,7 @@ since CDAP denies whatever gets no answer.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -17,8 +17,9 @@ from anyio import CapacityLimiter
 from ranger_cdap.config import ServiceSettings
 from ranger_cdap.service.http.callers import CallerRole
 from ranger_cdap.service.http.reply import Refused
-from ranger_cdap.service.http.token_buckets import PrivateBuckets, TokenBuckets
 
+_MOST_REMEMBERED: Final = 10_000
+"""Callers and addresses whose tokens are counted; the least recently seen are forgotten."""
 _MOST_WAITING: Final = 32
 _WORKING: Final = 1
 """Threads of one caller that compute: more would not increase throughput, and take their turns from all others."""
@@ -27,20 +28,15 @@ _WORKING_FOR_CDAP: Final = 4
 
 
 class Shares:
-    """Shares of all callers; unauthenticated requests share by address. `buckets` may be those of several processes."""
+    """Shares of all callers; unauthenticated requests share by address. For use by one thread."""
 
-    def __init__(
-        self,
-        settings: ServiceSettings,
-        clock: Callable[[], float] = time.monotonic,
-        buckets: TokenBuckets | None = None,
-    ) -> None:
+    def __init__(self, settings: ServiceSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = settings.rate
         self._rates = {row.name: row.rate for row in settings.callers if row.rate is not None}
         self._unlimited = {row.name for row in settings.callers if CallerRole.ENFORCE in row.roles}
         self._most_at_once = max(1, settings.max_requests // 2)
         self._clock = clock
-        self._buckets = buckets if buckets is not None else PrivateBuckets()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._at_once: Counter[str] = Counter()
         self._waiting: dict[str, CapacityLimiter] = {}
         self._working: dict[str, CapacityLimiter] = {}
@@ -53,7 +49,7 @@ class Shares:
             Refused: with 429, if it exceeds its share.
         """
         rate = self._rates.get(who, 0 if who in self._unlimited else self._rate)
-        if rate and not self._buckets.takes_one(who, rate, self._clock()):
+        if rate and not self._takes_one(who, rate, self._clock()):
             raise Refused(429, f"more than {rate} requests per second; try again in a second (`service.rate`)")
         if who not in self._unlimited and self._at_once[who] >= self._most_at_once:
             raise Refused(429, f"more than {self._most_at_once} requests at once; try again (`service.max_requests`)")
@@ -64,6 +60,16 @@ class Shares:
             self._at_once[who] -= 1
             if not self._at_once[who]:
                 del self._at_once[who]
+
+    def _takes_one(self, who: str, rate: float, now: float) -> bool:
+        """Take one of the tokens accumulated, for at most a second; false if there is none."""
+        left, at = self._buckets.pop(who, (rate, now))
+        left = min(rate, left + max(0.0, now - at) * rate)
+        takes = left >= 1
+        self._buckets[who] = (left - takes, now)
+        if len(self._buckets) > _MOST_REMEMBERED:
+            self._buckets.popitem(last=False)
+        return takes
 
     def waiting(self, who: str) -> CapacityLimiter:
         """Return the threads in which requests of that caller may wait for a disk or a network."""

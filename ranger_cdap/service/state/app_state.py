@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
@@ -14,55 +14,41 @@ from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.checks.checks import Unknown
 from ranger_cdap.config import Settings
-from ranger_cdap.service.decisions.policy_generation import Generations, PolicyGeneration
+from ranger_cdap.service.decisions.policy_generation import PolicyGeneration
 from ranger_cdap.service.decisions.question_process import QuestionProcess
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
-from ranger_cdap.service.events.recent_creations import RecentCreations
 from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
 from ranger_cdap.service.grants.role_forwarder import RoleForwarder
 from ranger_cdap.service.http.metrics import ServiceMetrics, journal_metrics, state_metrics, token_key_metrics
 from ranger_cdap.service.http.signing_keys import FetchedKeys
 from ranger_cdap.service.state.handshake import SettingsDrift
-from ranger_cdap.service.state.owner_link import OwnerLink, Replicas
 
 if TYPE_CHECKING:
     from ranger_cdap.telemetry.sdk import Telemetry
 
-UNKNOWN: Final = "unknown_checks"
-AUDIT_LOST: Final = "audit_lost"
-AUDIT_REFUSED: Final = "audit_refused"
-"""Names under which workers report their numbers of these metrics."""
-
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """Ranger services by name (CDAP's first), CDAP's enforcer over the first, and the counters.
-
-    In a worker there is an `owner`, and `creations` is a copy; in the owner of workers there are `replicas`.
-    """
+    """Ranger services by name (CDAP's first), CDAP's enforcer over the first, and the counters."""
 
     settings: Settings
     authorizer: Authorizer
     enforcer: AccessEnforcer
     services: Mapping[str, RangerService]
     metrics: ServiceMetrics
-    generation: Generations = field(default_factory=PolicyGeneration)
+    generation: PolicyGeneration = field(default_factory=PolicyGeneration)
     settings_drift: SettingsDrift = field(default_factory=SettingsDrift)
     events: Events | None = None
     grant_forwarder: GrantForwarder | None = None
     role_forwarder: RoleForwarder | None = None
     token_keys: FetchedKeys | None = None
     questions: QuestionProcess = field(default_factory=QuestionProcess)
-    creations: RecentCreations | None = None
-    owner: OwnerLink | None = None
-    replicas: Replicas | None = None
     telemetry: Telemetry | None = None
 
     def pending(self, answers: Iterable[Answer]) -> str:
         """Return the sentence to add to a denial about an entity that the denied user created recently."""
-        creations = self.events.creations if self.events is not None else self.creations
-        return creations.pending_grant(answers) if creations is not None else ""
+        return self.events.creations.pending_grant(answers) if self.events is not None else ""
 
     def reason(self, reason: str, answers: Iterable[Answer]) -> str:
         """Return the reason of these answers, and the pending grants."""
@@ -99,16 +85,14 @@ class AppState:
         unknown = CounterMetricFamily(
             "ranger_cdap_unknown_checks", "Checks with an unknown element, by kind.", labels=["what"]
         )
-        counted, of_workers = self.enforcer.unknown, self.metrics.of_workers(UNKNOWN)
+        counted = self.enforcer.unknown
         for what in Unknown:  # zeros too: a counter that starts above zero shows no increase
-            unknown.add_metric([what.value], counted.get(what, 0) + of_workers[what.value])
+            unknown.add_metric([what.value], counted.get(what, 0))
         yield unknown
         audit = next(iter(self.services.values())).audit
-        lost = audit.lost + self.metrics.of_workers(AUDIT_LOST)[""]
-        yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records dropped.", value=lost)
+        yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records dropped.", value=audit.lost)
         refused = "Audit records that could not be written; their operations were denied."
-        number = audit.refused + self.metrics.of_workers(AUDIT_REFUSED)[""]
-        yield CounterMetricFamily("ranger_cdap_audit_refused", refused, value=number)
+        yield CounterMetricFamily("ranger_cdap_audit_refused", refused, value=audit.refused)
         if self.events is not None:
             yield from journal_metrics(len(self.events.journal.open), self.events.store.age)
         yield from token_key_metrics(self.token_keys.age if self.token_keys is not None else None)

@@ -19,17 +19,13 @@ NO_CALLER = Caller("", frozenset())
 
 @dataclass(frozen=True, slots=True)
 class HandlerCall:
-    """Admitted request: its caller (`NO_CALLER` for public routes), the decoded body, and the state.
-
-    `alone`: it needs the owner, which does not answer.
-    """
+    """Admitted request: its caller (`NO_CALLER` for public routes), the decoded body, and the state."""
 
     state: AppState
     caller: Caller
     body: Any
     request: Request
     request_id: str
-    alone: bool = False
 
     def decides_by(self, policy_version: int) -> None:
         """Note the version of the policies, for the span of the request."""

@@ -34,7 +34,6 @@ STEPS = [
     (policy_refresher, "step"),
     (policy_refresher, "snapshot_of"),
     (PolicyRefresher, "_report"),
-    (PolicyRefresher, "_inform"),
 ]
 ERRORS = [MemoryError, RecursionError, OSError, ValueError]
 

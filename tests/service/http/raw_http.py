@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from ranger_cdap.service.http.metrics import UNDER_WAY
 from tests.service.fixtures import World, basic
 
 HELLO = "/cdap/v1/hello"
@@ -47,7 +48,7 @@ def status(response: bytes) -> int:
 
 def under_way(world: World, count: int) -> None:
     """Return when so many requests have arrived."""
-    until(lambda: world.state.metrics.under_way.number >= count)
+    until(lambda: world.state.metrics.number(UNDER_WAY) >= count)
 
 
 def until(done: Callable[[], bool]) -> None:

@@ -21,6 +21,7 @@ from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.http import connections as module
 from ranger_cdap.service.http.connections import Address, Connections
+from ranger_cdap.service.http.metrics import UNDER_WAY
 from tests.service.fixtures import READ_AND_WRITE, World, serving
 from tests.service.http.raw_http import answer, head, status, until
 from tests.service.serve_process import ENFORCE_KV
@@ -173,7 +174,7 @@ def test_what_is_being_answered_is_not_closed(tmp_path: Path, connect: Connect) 
         held = [connect(world) for _ in range(2)]
         for connection in held:
             connection.sendall(head("POST /cdap/v1/enforce HTTP/1.1", f"Content-Length: {len(body)}") + body)
-        until(lambda: world.state.metrics.under_way.number == 2)
+        until(lambda: world.state.metrics.number(UNDER_WAY) == 2)
         refused = connect(world)
         assert refused.recv(1) == b""
         slow.may_answer.set()

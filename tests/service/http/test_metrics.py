@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ranger_cdap.service.http.metrics import ServiceMetrics
 from spark_sync.metrics_file import metrics_text
 from spark_sync.report import RunReport, SourceReport
 from tests.service.event_samples import record
-from tests.service.exported_figures import Family, families
+from tests.service.exported_figures import Family, families, samples
 from tests.service.fixtures import World
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
@@ -55,6 +57,23 @@ def test_the_figures_of_the_sync_job() -> None:
     report = RunReport(sources=(SourceReport("cdap", 10, 1, 3),))
     found = families(metrics_text(report, began=0, ended=1).decode())
     assert rows("Sync job") == [row(family) for family in sorted(found, key=lambda family: family.name)]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.floats(0, 20)), max_size=40))
+def test_a_bucket_counts_what_took_at_most_so_long(requests: list[tuple[str, float]]) -> None:
+    metrics = ServiceMetrics()
+    for route, seconds in requests:
+        metrics.answered(route, 200, seconds)
+    found = samples(metrics.text().decode())
+    for (name, labels), number in found.items():
+        of = dict(labels)
+        taken = [seconds for route, seconds in requests if route == of.get("route")]
+        if name == "ranger_cdap_request_seconds_bucket":
+            assert number == sum(seconds <= float(of["le"]) for seconds in taken)
+        elif name == "ranger_cdap_requests_total":
+            assert (
+                number == len(taken) == found["ranger_cdap_request_seconds_count", frozenset({("route", of["route"])})]
+            )
 
 
 def test_names_are_of_one_kind(of_the_service: list[Family]) -> None:

@@ -1,1 +1,0 @@
-"""Processes of one decision service: an owner, and workers that decide."""
