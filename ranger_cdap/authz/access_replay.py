@@ -23,12 +23,14 @@ class AccessReplay:
         """Return the answers that a check stands for, all of which must be allowed."""
         return self._enforcer.enforce(user, check, client_ip=client_ip).answers
 
-    def answers_to_access(self, user: str, access: PredecessorAccess) -> tuple[Answer, ...]:
-        """Return the answer to each operation that an access of the predecessor may have been."""
+    def answers_to_access(self, user: str, access: PredecessorAccess) -> tuple[tuple[Answer, bool], ...]:
+        """Return the answer to each operation that an access of the predecessor may have been, and if it denied it."""
         possible = possible_operations(self._table, access)
         rows = [(one.operation.operation, one.operation.entity) for one in possible]
         answers = self._decider.evaluate_rows(user, (), rows)
-        return tuple(self._by_setting(user, one) or answer for one, answer in zip(possible, answers, strict=True))
+        return tuple(
+            (self._by_setting(user, one) or answer, one.denied) for one, answer in zip(possible, answers, strict=True)
+        )
 
     def _by_setting(self, user: str, possible: PossibleOperation) -> Answer | None:
         """Return the answer of `master.create`: that a preview was allowed before is known of no access."""

@@ -157,7 +157,7 @@ def _deciding(authorizer: Authorizer, mode: MasterCreate) -> Decide:
     """
     decide = decide_by(AccessReplay(authorizer, mode))
 
-    def decide_if_ready(record: RecordedAnswer) -> Iterable[Sequence[Answer]]:
+    def decide_if_ready(record: RecordedAnswer) -> Iterable[tuple[bool, Sequence[Answer]]]:
         _engine(authorizer)
         return decide(record)
 

@@ -66,8 +66,9 @@ class RecordedAnswer:
 ReadLine = Callable[[bytes], RecordedAnswer | WhyUndecided | OtherService]
 """Return the record of a line; raises BadLine if it is none."""
 
-Decide = Callable[[RecordedAnswer], Iterable[Sequence[Answer]]]
-"""Return today's answers, for each of the questions that a record may have been: all must be allowed."""
+Decide = Callable[[RecordedAnswer], Iterable[tuple[bool, Sequence[Answer]]]]
+"""Return for each of the questions that a record may have been the old answer, and today's, which must all be allowed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class ShadowReplay:
         elif line.time < self.found.since:
             self.found.earlier += 1
         else:
-            keys = (key for answers in self.decide(line) for key in changes(line.allowed, answers, self.instance))
+            keys = (key for was, answers in self.decide(line) for key in changes(was, answers, self.instance))
             self.found.change(keys, line.time, line.count)
 
 
@@ -103,10 +104,11 @@ def decide_by(replay: AccessReplay) -> Decide:
     """Return how records are decided."""
     to_access = lru_cache(maxsize=_REMEMBERED)(replay.answers_to_access)
 
-    def decide(record: RecordedAnswer) -> Iterable[Sequence[Answer]]:
+    def decide(record: RecordedAnswer) -> Iterable[tuple[bool, Sequence[Answer]]]:
         if isinstance(record.asked, PredecessorAccess):
-            return [(answer,) for answer in to_access(record.user, record.asked)]
-        return [replay.answers_to_check(record.user, record.asked, record.client_ip)]
+            possible = to_access(record.user, record.asked)
+            return [(record.allowed and not denied, (answer,)) for answer, denied in possible]
+        return [(record.allowed, replay.answers_to_check(record.user, record.asked, record.client_ip))]
 
     return decide
 

@@ -187,6 +187,16 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
         (block,) = (one.text for one in blocks(PAGE, "text") if "newly denied" in one.text)
         assert without_times(run("shadow", "report")) == without_times(block), "the output on the page"
 
+    study_audit = tmp_path / "study.log"
+    study_audit.write_text(
+        "".join(f"{json.dumps(one)}\n" for asked in STUDY for one in old_events(*asked, old[asked])), encoding="utf-8"
+    )
+    if profile == "cdap-6":
+        (report, *_) = commands("### Before the switch: the audit of the old jar")
+        found = rows_of(run(*report.replace(OLD_AUDIT, str(study_audit)).split()[1:]))
+        assert {change for change, *_ in found} == {"newly denied", "newly allowed"}
+        assert found >= rows_of(block), "the rows on the page"
+
     before = study | a_day(settings, ALL[len(STUDY) :])
     assert before == old, "the old rule answers as the old jar did"
     reports = []
@@ -227,6 +237,17 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
     settings.write_text(settings.read_text(encoding="utf-8").replace(enforce, ""), encoding="utf-8")
     after = a_day(settings)
     assert [check for check, allowed in before.items() if allowed and not after[check]] == []
+
+
+def rows_of(text: str) -> set[tuple[str, ...]]:
+    """The rows of a report: newly denied or allowed, who, what, and the missing or allowing privilege."""
+    found, change = set[tuple[str, ...]](), ""
+    for line in text.splitlines():
+        if line.startswith("newly "):
+            change = line.partition(":")[0]
+        elif len(cells := re.split(r"  +", line.strip())) >= 5 and cells[0] != "user":
+            found.add((change, *cells[:3]))
+    return found
 
 
 def without_times(text: str) -> list[str]:

@@ -60,6 +60,11 @@ def is_incidental(kind: str, permission: str, frames: tuple[str, ...]) -> bool:
     return any(frame in methods for frame in frames)
 
 
+def has_incidental(kind: str, permission: str) -> bool:
+    """Return true if a check can be a part of an operation that is checked on another entity."""
+    return permission in _table().incidental.get(kind, {})
+
+
 def all_cells() -> Mapping[tuple[str, str, bool], CheckCell]:
     """Return every cell by entity type (`every` for the common ones), permission and "the check is on the parent"."""
     keys = [

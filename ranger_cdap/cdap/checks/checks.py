@@ -176,6 +176,11 @@ def see_row(kind: str) -> Operation:
     return _of_kind(kind, "see", "entity")
 
 
+def incidental_row(kind: str) -> Operation:
+    """Return the row for a check that is a part of an operation on another entity: any privilege on the namespace."""
+    return _of_kind(kind, "incidental", "entity")
+
+
 def _alone(row: Operation) -> Operation:
     """Return the row without privileges on entities in roles; the checked user needs all the others."""
     alternatives = (

@@ -1,9 +1,9 @@
 """Accesses of the Java predecessor, as its records name them, and the operations that each may have been. Pure.
 
-It put one access type on one entity to Ranger, and records no operation. Laws: whatever check of CDAP it answered by
-that access, its operation is among those returned, whichever calling method selects it; except that CDAP asks for any
-privilege on a namespace before nearly everything, which counts as seeing the namespace, and that a check which CDAP
-makes as a part of an operation has another record for the operation itself.
+It put one access type on one entity to Ranger, and records no operation. Law: whatever check of CDAP it answered by
+that access, its operation is among those returned, whichever calling method selects it; except that a check which CDAP
+makes as a part of an operation has another record for the operation itself. What CDAP asks of an entity type that it
+did not know, it denied without a record: that is returned with the accesses of the same entity.
 """
 
 from __future__ import annotations
@@ -16,14 +16,18 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.cdap.checks.check_table import cell_of, known_permissions
-from ranger_cdap.cdap.checks.checks import CdapCheck, CheckedOperation, CheckTable, see_row
+from ranger_cdap.cdap.checks.check_table import cell_of, has_incidental, known_permissions
+from ranger_cdap.cdap.checks.checks import CdapCheck, CheckedOperation, CheckTable, incidental_row, see_row
 from ranger_cdap.cdap.checks.predecessor import KNOWN_TYPES, action_of
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types
 from ranger_cdap.cdap.profile import ACTIONS, VISIBLE, Operation
 from ranger_cdap.engine import ANY_ACCESS
 from ranger_cdap.errors import InvalidInput
 
+_NOT_KNOWN: Final = frozenset({"program.get_history"})
+"""Operations that CDAP asks about by an entity type that the predecessor did not know (`PROGRAMREFERENCE`)."""
+
+_SYSTEM_LOGS: Final = "namespace.view_system_logs"
 _PREVIEW: Final = "APPLICATION.PREVIEW"
 _PREVIEWED: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """Names of the applications of previews, which CDAP draws at random."""
@@ -37,10 +41,14 @@ class PredecessorAccess(msgspec.Struct, frozen=True):
 
 
 class PossibleOperation(msgspec.Struct, frozen=True):
-    """Operation that an access may have been, and CDAP's check for it; None for showing the entity in a list."""
+    """Operation that an access may have been, and CDAP's check for it; None for showing the entity in a list.
+
+    `denied`: it never was, since the predecessor denied the operation whatever policies said.
+    """
 
     operation: CheckedOperation
     check: CdapCheck | None
+    denied: bool = False
 
 
 def known_types() -> frozenset[str]:
@@ -106,7 +114,10 @@ def _permitted(table: CheckTable, access: PredecessorAccess) -> Iterator[Possibl
         if permission == _PREVIEW and not _PREVIEWED.fullmatch(entity.parts[-1] if entity.parts else ""):
             continue
         for row in _rows(table, entity.type, permission.partition(".")[2]):
-            yield PossibleOperation(CheckedOperation(row, entity), _check(access, permission))
+            if row.name == _SYSTEM_LOGS and entity.parts != ("system",):
+                continue
+            denied = row.name in _NOT_KNOWN
+            yield PossibleOperation(CheckedOperation(row, entity), _check(access, permission), denied)
 
 
 def _rows(table: CheckTable, kind: str, permission: str) -> Iterator[Operation]:
@@ -115,7 +126,8 @@ def _rows(table: CheckTable, kind: str, permission: str) -> Iterator[Operation]:
         return
     if cell.visibility_only:
         yield see_row(kind)
-        return
+    if has_incidental(kind, permission):
+        yield incidental_row(kind)
     for verb in dict.fromkeys((*cell.strictest, *cell.rows, *cell.container)):
         yield table.row(kind, permission, verb)
 
