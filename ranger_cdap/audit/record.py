@@ -82,10 +82,9 @@ class MissingPrivilege(msgspec.Struct, frozen=True):
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Access of one user to one entity; times in epoch milliseconds.
 
-    `result` is the policies' decision, 1 for allowed; with `enforced` false it was only reported (S001-P2),
-    `predecessor` is the answer that CDAP got where `enforce.outside` is `predecessor`, and `missing` is what of a
-    denial for lack of privileges is lacking on this entity: nothing, if the denial is for another one. `repoType` is
-    the id of the service definition, 0 if it has none.
+    `result` is the policies' decision, 1 for allowed; with `enforced` false it was only reported (S001-P2), and
+    `missing` is what of a denial for lack of privileges is lacking on this entity: nothing, if the denial is for
+    another one. `repoType` is the id of the service definition, 0 if it has none.
     """
 
     repo: str
@@ -105,7 +104,6 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     repoType: int = 0  # noqa: N815
     enforcer: str = "ranger-acl"
     enforced: bool = True
-    predecessor: int | msgspec.UnsetType = msgspec.UNSET
     missing: tuple[MissingPrivilege, ...] | msgspec.UnsetType = msgspec.UNSET
     agent: str = AGENT
     agentHost: str = msgspec.field(default_factory=host_name)  # noqa: N815
@@ -164,7 +162,6 @@ def record_of(
     allowed: bool,
     reason: str,
     enforced: bool = True,
-    predecessor: bool | None = None,
     missing: tuple[MissingPrivilege, ...] | None = None,
     name: str = "",
 ) -> AuditRecord:
@@ -189,7 +186,6 @@ def record_of(
         cluster_name=service.cluster,
         repoType=service.definition_id,
         enforced=enforced,
-        predecessor=msgspec.UNSET if predecessor is None else int(predecessor),
         missing=msgspec.UNSET if missing is None else missing,
         id=name or event_id(),
     )

@@ -36,15 +36,13 @@ class PendingRecord(msgspec.Struct, frozen=True):
 
     `answer` is the result of the policies, `outcome` the answer given. An operation that is not enforced is audited
     with the result of the policies and, if it is denied for lack of privileges, those that this user lacks on this
-    entity: its own policy may well allow. For an allowed one, the policy that allows is reason enough. `predecessor` is
-    the answer of the predecessor, if it is compared with.
+    entity: its own policy may well allow. For an allowed one, the policy that allows is reason enough.
     """
 
     evaluated: EvaluatedPrivilege
     answer: Answer
     outcome: Answer
     origin: CheckOrigin
-    predecessor: bool | None
     id_bits: str
 
     def record(self) -> AuditRecord:
@@ -66,7 +64,6 @@ class PendingRecord(msgspec.Struct, frozen=True):
             allowed=decided.allowed,
             reason="" if decided.allowed and evaluated.decision.policy_id != NO_POLICY else decided.reason,
             enforced=outcome.enforced,
-            predecessor=None if outcome.enforced else self.predecessor,
             missing=None if outcome.enforced else self._missing(),
             name=event_id_of(self.id_bits),
         )
@@ -84,18 +81,16 @@ class PendingRecord(msgspec.Struct, frozen=True):
         )
 
 
-def records_of(
-    answer: Answer, outcome: Answer, origin: CheckOrigin, predecessor: bool | None = None
-) -> list[PendingRecord]:
+def records_of(answer: Answer, outcome: Answer, origin: CheckOrigin) -> list[PendingRecord]:
     """Return one record per entity and user with the final result; other evaluated privileges are not audited.
 
     An answer that no policy decided has one record. Policies may exempt accesses, but not while an operation is only
     reported and enforcing it would change the answer: the change would be known only once it is made.
     """
     draw = event_ids().draw
-    is_change = not outcome.enforced and answer.allowed is not (predecessor is not False)
+    is_change = not outcome.enforced and not answer.allowed
     return [
-        PendingRecord(evaluated, answer, outcome, origin, predecessor, draw())
+        PendingRecord(evaluated, answer, outcome, origin, draw())
         for evaluated in _by_entity_and_user(answer.decided_by) or (_undecided(answer),)
         if evaluated.decision.audited or is_change
     ]

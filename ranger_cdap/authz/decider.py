@@ -17,7 +17,6 @@ from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.groups import GroupHook, GroupResolver
 from ranger_cdap.cdap.answer import Answer, Visibility, compose, denied, visibility
-from ranger_cdap.cdap.checks.predecessor import PredecessorAnswer, PredecessorRule
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 from ranger_cdap.cdap.entity import EntityId, entity_id
@@ -164,12 +163,10 @@ class Decider:
         context: Context = NOTHING_ELSE,
         client_ip: str | None = None,
         last_word: LastWord | None = None,
-        rule: PredecessorRule | None = None,
     ) -> list[Answer]:
         """Return the answer to each (operation, entity), in order; audited. Operations need not be the profile's.
 
-        `last_word` is called before the audit is written, if all would be allowed and all are enforced. `rule`, of
-        CDAP's check, decides where `enforce.outside` is `predecessor`; without it, the policies do.
+        `last_word` is called before the audit is written, if all would be allowed and all are enforced.
 
         Raises:
             InvalidInput: an operation does not apply to its entity; then none is answered.
@@ -180,8 +177,7 @@ class Decider:
             engine, now = decision_context.engine, decision_context.now
         else:
             engine, now = None, self.now()
-        before = self._before(rule, decision_context, user) if rule is not None else None
-        return self._recorded(answers, engine, now, client_ip, last_word, before)
+        return self._recorded(answers, engine, now, client_ip, last_word)
 
     def evaluate_rows(
         self,
@@ -190,7 +186,6 @@ class Decider:
         rows: Iterable[tuple[Operation, EntityId]],
         *,
         context: Context = NOTHING_ELSE,
-        rule: PredecessorRule | None = None,
     ) -> list[Answer]:
         """Return the answers of `check_rows`, not audited.
 
@@ -198,27 +193,17 @@ class Decider:
             InvalidInput: as `check_rows`.
         """
         decision_context, unready = self._decision_context(user, groups, None)
-        before = self._before(rule, decision_context, user)
         answers = [self._answer(decision_context, unready, user, row, e, context) for row, e in rows]
-        return [self._outcome(answer, before) for answer in answers]
+        return [self._outcome(answer) for answer in answers]
 
     def record_override(
-        self,
-        answer: Answer,
-        client_ip: str | None = None,
-        *,
-        last_word: LastWord | None = None,
-        rule: PredecessorRule | None = None,
-        groups: Collection[str] = (),
+        self, answer: Answer, client_ip: str | None = None, *, last_word: LastWord | None = None
     ) -> Answer:
         """Return the final answer for one that no policy decided, with enforcement applied; audited.
 
-        `last_word` is called, and `rule` decides, as in `check_rows`.
+        `last_word` is called as in `check_rows`.
         """
-        before = None
-        if rule is not None and self.config.enforcement.asks_predecessor:
-            before = self._before(rule, self._decision_context(answer.person, groups, client_ip)[0], answer.person)
-        return self._recorded([answer], self.snapshot.engine, self.now(), client_ip, last_word, before)[0]
+        return self._recorded([answer], self.snapshot.engine, self.now(), client_ip, last_word)[0]
 
     def visibility_of(
         self,
@@ -226,7 +211,6 @@ class Decider:
         groups: Collection[str],
         entities: Sequence[EntityId],
         row_of: Callable[[str], Operation],
-        rule_of: Callable[[EntityId], PredecessorRule] | None = None,
     ) -> list[Visibility]:
         """Return the user's visibility of each entity by the row of its type, as `check_rows` decides it; not audited.
 
@@ -241,9 +225,8 @@ class Decider:
         found = []
         for e in entities:
             answer = self._answer(decision_context, unready, user, rows[e.type], e, NOTHING_ELSE)
-            before = self._before(rule_of(e) if rule_of is not None else None, decision_context, user)
-            lasting = answer.ready and self._veto is None and not answer.conditional and before is None
-            found.append(Visibility(self._outcome(answer, before).allowed, lasting=lasting))
+            lasting = answer.ready and self._veto is None and not answer.conditional
+            found.append(Visibility(self._outcome(answer).allowed, lasting=lasting))
         return found
 
     def enforcing_everything(self) -> Decider:
@@ -290,15 +273,7 @@ class Decider:
         answer = compose(row, entity, user, decision_context.ask, context, self.config.options, decision_context.names)
         return self._after_vetoes(answer)
 
-    def _before(
-        self, rule: PredecessorRule | None, decision_context: DecisionContext | None, user: str
-    ) -> PredecessorAnswer | None:
-        """Return the answer of the predecessor by the same policies; None if it is not asked, or there are none."""
-        if rule is None or decision_context is None or not self.config.enforcement.asks_predecessor:
-            return None
-        return rule.answer(user, decision_context.ask)
-
-    def _outcome(self, answer: Answer, before: PredecessorAnswer | None) -> Answer:
+    def _outcome(self, answer: Answer) -> Answer:
         """Return the answer with enforcement applied: as it is where enforced, else by `enforce.outside`."""
         if self._closed:
             return _refused([answer], f"not ready: {_CLOSED.reason}")[0]
@@ -307,8 +282,6 @@ class Decider:
             return answer
         if enforcement.outside is UnenforcedMode.DENY:
             return replace(answer, allowed=False, given_reason=f"`{answer.operation}` is not enabled yet")
-        if enforcement.asks_predecessor:
-            return answer if before is None else _by_predecessor(answer, before)
         reason = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
         return replace(answer, allowed=True, enforced=False, given_reason=reason)
 
@@ -331,7 +304,6 @@ class Decider:
         now: int,
         client_ip: str | None,
         last_word: LastWord | None,
-        before: PredecessorAnswer | None = None,
     ) -> list[Answer]:
         """Return the final answers and audit them; an answer whose required record cannot be written is a denial."""
 
@@ -340,10 +312,10 @@ class Decider:
             origin = CheckOrigin(self.config.instance, service, now, client_ip)
             found: list[PendingRecord] = []
             for answer, outcome in zip(answers, outcomes, strict=True):
-                found += records_of(answer, outcome, origin, _compared(answer, answers, before))
+                found += records_of(answer, outcome, origin)
             return found
 
-        outcomes = [self._outcome(answer, before) for answer in answers]
+        outcomes = [self._outcome(answer) for answer in answers]
         if self._closed:
             return outcomes
         if last_word is not None and all(outcome.allowed and outcome.enforced for outcome in outcomes):
@@ -354,32 +326,6 @@ class Decider:
             outcomes = _refused(outcomes, f"access is denied while it cannot be audited ({e})")
             self._audit.write_later(records())
         return outcomes
-
-
-def _by_predecessor(answer: Answer, before: PredecessorAnswer) -> Answer:
-    """Return the answer of the predecessor, which never lasts: only its own policies would tell how long."""
-    if before.allowed:
-        reason = "allowed" if answer.allowed else f"not enforced; it would be denied: {answer.reason}"
-        return replace(answer, allowed=True, enforced=False, given_reason=reason, alternatives=())
-    return replace(
-        answer,
-        allowed=False,
-        enforced=False,
-        given_missing=before.missing,
-        given_reason=before.reason,
-        alternatives=(),
-    )
-
-
-def _compared(answer: Answer, answers: Iterable[Answer], before: PredecessorAnswer | None) -> bool | None:
-    """Return the predecessor's answer to a check for the record of one operation of it.
-
-    What is allowed in a check that is denied changes nothing, so its record has the same answer.
-    """
-    if before is None:
-        return None
-    is_part_of_denial = answer.allowed and not all(one.allowed for one in answers)
-    return before.allowed or is_part_of_denial
 
 
 def _refused(answers: Sequence[Answer], why: str) -> list[Answer]:

@@ -13,7 +13,6 @@ from ranger_cdap.authz.decider import LastWord
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Unknown
 from ranger_cdap.cdap.checks.master import MasterCreate, MasterDecision, Previews, decide_create
-from ranger_cdap.cdap.checks.predecessor import PredecessorRule, predecessor_rule, visible_rule
 from ranger_cdap.cdap.enforcement import INVALID
 from ranger_cdap.cdap.entity import EntityId, ResourceMapping, inner_types, resolve_entity, type_of
 from ranger_cdap.cdap.profile import SYNONYMS, Operation
@@ -105,14 +104,13 @@ class AccessEnforcer:
         """
         try:
             rows = self._rows(check)
-            override = self._by_setting(user, check, groups, client_ip, last_word)
+            override = self._by_setting(user, check, client_ip, last_word)
         except InvalidInput as e:
             refused = denied(f"{_kind_of(check)}.{INVALID}", _INSTANCE, user, str(e))
             rows, override = (), self._decider.record_override(refused, client_ip)
         if override is not None:
             return Enforced(override.allowed, (override,))
-        rule = self._rule(check)
-        answers = self._decider.check_rows(user, groups, rows, client_ip=client_ip, last_word=last_word, rule=rule)
+        answers = self._decider.check_rows(user, groups, rows, client_ip=client_ip, last_word=last_word)
         enforced = Enforced(all(answer.allowed for answer in answers), tuple(answers))
         if enforced.allowed:
             self._remember(user, check)
@@ -138,13 +136,11 @@ class AccessEnforcer:
                 rows = self._rows(CdapCheck(kind, tuple(parts), ()))
             except InvalidInput:
                 continue
-            answers = self._decider.evaluate_rows(
-                user, groups, rows, rule=self._rule(CdapCheck(kind, tuple(parts), ()))
-            )
+            answers = self._decider.evaluate_rows(user, groups, rows)
             of_each[n] = all(answer.allowed for answer in answers)
             lasting = lasting and _lasting(answers)
         listed = [e for _, e in itself]
-        visibilities = self._decider.visibility_of(user, groups, listed, self._table.list_row, visible_rule)
+        visibilities = self._decider.visibility_of(user, groups, listed, self._table.list_row)
         for (n, _), visibility in zip(itself, visibilities, strict=True):
             of_each[n] = visibility.visible
         return VisibleEntities(of_each, lasting and all(visibility.lasting for visibility in visibilities))
@@ -155,12 +151,7 @@ class AccessEnforcer:
         return tuple((operation.operation, operation.entity) for operation in resolved.operations)
 
     def _by_setting(
-        self,
-        user: str,
-        check: CdapCheck,
-        groups: Collection[str],
-        client_ip: str | None,
-        last_word: LastWord | None,
+        self, user: str, check: CdapCheck, client_ip: str | None, last_word: LastWord | None
     ) -> Answer | None:
         """Return the answer of `master.create` to a check of the master user; None if the policies decide. Audited."""
         if user != self._decider.config.master or self._decider.snapshot.engine is None:
@@ -169,15 +160,7 @@ class AccessEnforcer:
             decision = decide_create(self._mode, check, self._previews, int(self._clock() * 1000))
             self._previews = decision.previews
         answer = answer_of_setting(user, check, decision)
-        if answer is None:
-            return None
-        rule = self._rule(check)
-        return self._decider.record_override(answer, client_ip, last_word=last_word, rule=rule, groups=groups)
-
-    def _rule(self, check: CdapCheck) -> PredecessorRule | None:
-        if not self._decider.config.enforcement.asks_predecessor:
-            return None
-        return predecessor_rule(check, self._decider.config.instance)
+        return answer and self._decider.record_override(answer, client_ip, last_word=last_word)
 
     def _remember(self, user: str, check: CdapCheck) -> None:
         with self._lock:

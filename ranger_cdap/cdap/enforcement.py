@@ -18,13 +18,9 @@ INVALID = "invalid"
 
 
 class UnenforcedMode(StrEnum):
-    """Handling of an operation that is not enforced: decided, reported and allowed, or denied.
-
-    `PREDECESSOR`: decided and reported, and allowed if the Java predecessor would have allowed CDAP's check.
-    """
+    """Handling of an operation that is not enforced: decided, reported and allowed, or denied."""
 
     REPORT = "report"
-    PREDECESSOR = "predecessor"
     DENY = "deny"
 
 
@@ -42,11 +38,6 @@ class Enforcement(msgspec.Struct, frozen=True):
     def everything(self) -> bool:
         """Return true if every operation is enforced."""
         return self.operations is None and self.entity_types is None
-
-    @property
-    def asks_predecessor(self) -> bool:
-        """Return true if the rule of the Java predecessor decides what is not enforced."""
-        return self.outside is UnenforcedMode.PREDECESSOR and not self.everything
 
     def is_enforced(self, operation: str, kind: str) -> bool:
         """Return true if the operation on an entity of that type is enforced.
@@ -87,9 +78,7 @@ def enforcement(
     if operations is None and kinds is None:
         return Enforcement()
     if outside is None:
-        raise ConfigError(
-            "`enforce.outside` is not set; set it to `report`, `predecessor` or `deny`, for all that is not enforced"
-        )
+        raise ConfigError("`enforce.outside` is not set; set it to `report` or `deny`, for all that is not enforced")
     for kind in kinds or ():
         entity_type(kind)
     for name in operations or ():

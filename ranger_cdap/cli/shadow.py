@@ -81,8 +81,7 @@ def report_command(
     newly allowed.
 
     FILE are files of the sink `file`; default: `audit.file` and the files it was rotated to. Only records of
-    operations that `[enforce]` reports count. With `enforce.outside = "predecessor"` they are compared with the answer
-    that CDAP got from the rule of the Java predecessor, otherwise with `everything is allowed`.
+    operations that `[enforce]` reports count.
 
     A denial is marked as closed if current policies give what was missing. Records of versions that did not name what
     is missing are listed by their reason. Lists of entities are not audited.

@@ -50,11 +50,21 @@ class ShadowSource(StrEnum):
         """A file that has such records."""
         return _EXAMPLES[self]
 
+    @property
+    def compared_with(self) -> str:
+        """What the policies are compared with."""
+        return _COMPARED[self]
+
 
 _RECORDS: Final = {
     ShadowSource.AUDIT: "a record of this program",
     ShadowSource.PREDECESSOR: "an event of Ranger's audit",
     ShadowSource.CHECKS: "a recorded check",
+}
+_COMPARED: Final = {
+    ShadowSource.AUDIT: "everything being allowed",
+    ShadowSource.PREDECESSOR: "the predecessor",
+    ShadowSource.CHECKS: "the recorded answers",
 }
 _EXAMPLES: Final = {
     ShadowSource.AUDIT: "records.jsonl",
@@ -138,16 +148,8 @@ def _reader(
         if source is ShadowSource.PREDECESSOR
         else read_check_line
     )
-    replay = ShadowReplay(found, instance, read_line, _deciding(authorizer, MasterCreate(settings.master.create)))
-    if source is ShadowSource.CHECKS:
-        return replay.read
-
-    def read(place: Place, line: bytes) -> None:
-        before = found.reported
-        replay.read(place, line)
-        found.compared += found.reported - before
-
-    return read
+    deciding = _deciding(authorizer, MasterCreate(settings.master.create))
+    return ShadowReplay(found, instance, read_line, deciding).read
 
 
 def _deciding(authorizer: Authorizer, mode: MasterCreate) -> Decide:

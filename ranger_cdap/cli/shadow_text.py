@@ -40,7 +40,7 @@ def print_report(
     counted = [
         *([f"changed: {found.changed}"] if source is not ShadowSource.AUDIT else []),
         f"unchanged: {found.unchanged}",
-        f"compared with {_against(source, found)}",
+        f"compared with {source.compared_with}",
         f"enforced already: {found.enforced}",
         f"of other services: {found.other_services}",
         f"earlier: {found.earlier}",
@@ -56,12 +56,6 @@ def print_report(
     if policies:
         count = len(policies)
         invocation.console.print(f"policies that would close the gaps: {count} (`ranger-cdap shadow close` makes them)")
-
-
-def _against(source: ShadowSource, found: ShadowReport) -> str:
-    if source is ShadowSource.CHECKS:
-        return "the recorded answers"
-    return "the predecessor" if found.compared else "everything being allowed"
 
 
 def _texts(row: ShadowRow) -> list[str]:
@@ -98,7 +92,6 @@ def report_document(
         ],
         "changed": found.changed,
         "unchanged": found.unchanged,
-        "compared_with_predecessor": found.compared,
         "enforced": found.enforced,
         "other_services": found.other_services,
         "earlier": found.earlier,

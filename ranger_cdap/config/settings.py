@@ -63,8 +63,8 @@ class EnforceSettings(Table, frozen=True):
     """The enforced operations, like `dataset.get` or `dataset.*`; default: all."""
     entity_types: tuple[str, ...] | None = None
     """The enforced entity types; default: all."""
-    outside: Literal["report", "predecessor", "deny"] | None = None
-    """All else, required if there is any: reported and allowed, decided as the Java predecessor would, or denied."""
+    outside: Literal["report", "deny"] | None = None
+    """All else, required if there is any: reported and allowed, or denied."""
 
 
 class AdminSettings(Table, frozen=True):

@@ -155,9 +155,6 @@ def examine_rules(settings: Settings) -> Iterator[Finding]:
         return
     if enforce.operations is None and enforce.entity_types is None:
         yield well(check, f"everything is enforced, by profile `{settings.cdap.profile}`")
-    elif enforce.outside == "predecessor":
-        seen = "enforcement is partial: everything else is decided by the rule of the Java predecessor, and reported"
-        yield note(check, seen, "look at `ranger-cdap shadow report`, then remove `[enforce]`")
     elif enforce.outside == "deny":
         yield note(check, "enforcement is partial: everything else is denied", "remove `[enforce]` to enforce all")
     else:

@@ -1,9 +1,8 @@
-"""Changes that enforcing would bring, from the audit of a service that only reports: denials and allows. Pure.
+"""Changes that enforcing would bring, from the audit of a service that only reports, or from older records. Pure.
 
 Laws: every line is counted once: as a change, unchanged, enforced already, of another service, too early, undecided
-with the reason, or rejected with its place. A record has the answer that CDAP got: that of the predecessor where it
-decided, otherwise everything was allowed. Once the gaps are granted, the same checks are denied only where a policy
-denies or something outside the policies does.
+with the reason, or rejected with its place. A service that only reports allowed everything. Once the gaps are granted,
+the same checks are denied only where a policy denies or something outside the policies does.
 """
 
 from __future__ import annotations
@@ -59,7 +58,6 @@ class _Line(msgspec.Struct):
     policy: int
     reason: str
     enforced: bool
-    predecessor: Literal[0, 1] | None = None
     missing: tuple[MissingPrivilege, ...] | None = None
 
 
@@ -164,7 +162,6 @@ class ShadowReport:
     changed: int = 0
     unchanged: int = 0
     enforced: int = 0
-    compared: int = 0
     other_services: int = 0
     earlier: int = 0
     rejected: int = 0
@@ -220,24 +217,20 @@ class ShadowReport:
             self.rows[key] = row.seen_again(time, count) if row else ShadowRow(key, count, time, time)
 
     def _count(self, line: _Line) -> None:
-        self.compared += line.predecessor is not None
-        was = 1 if line.predecessor is None else line.predecessor
         # Nothing is missing on this entity if the denial is for another one, which has its own record.
-        if line.result == was or (not line.result and line.missing == ()):
+        if line.result or line.missing == ():
             self.change((), line.evtTime)
             return
-        change = ShadowChange.ALLOWED if line.result else ShadowChange.DENIED
-        missing = () if line.result else _missing(line)
         key = ShadowKey(
-            change,
+            ShadowChange.DENIED,
             line.reqUser,
             line.access,
-            line.action if line.result else "",
+            "",
             line.resType,
             line.resource,
-            line.policy if line.result else NO_POLICY,
+            NO_POLICY,
             line.reason,
-            missing,
+            _missing(line),
         )
         self.change((key,), line.evtTime)
 

@@ -140,7 +140,7 @@ def test_a_suggestion_is_never_the_name_itself(name: str, known: set[str]) -> No
 
 
 def test_a_silent_pass_can_not_be_said() -> None:
-    assert {mode.value for mode in UnenforcedMode} == {"report", "predecessor", "deny"}
+    assert {mode.value for mode in UnenforcedMode} == {"report", "deny"}
     with pytest.raises(ConfigError):
         enforcement(PROFILE, (), None, None)
 

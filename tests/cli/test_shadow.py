@@ -66,10 +66,6 @@ def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 CHANGES = [
     (0, {}, "newly denied"),
     (1, {}, None),
-    (0, {"predecessor": 1}, "newly denied"),
-    (0, {"predecessor": 0}, None),
-    (1, {"predecessor": 1}, None),
-    (1, {"predecessor": 0}, "newly allowed"),
     (0, {"enforced": True}, None),
     (0, {"repo": "other"}, None),
 ]
@@ -178,14 +174,12 @@ def test_random_bytes_never_show_that_nothing_changes(content: bytes) -> None:
         assert main(words) == ExitCode.INVALID_INPUT
 
 
-def test_earlier_records_and_accepted_changes_do_not_count(report: Report) -> None:
+def test_earlier_records_do_not_count(report: Report) -> None:
     moment = 1_790_000_000_000
-    lines = [record(evtTime=moment - 1), record(result=1, predecessor=0), record(result=1)]
-    since = ("--json", "--since", "2026-09-21T14:13:20Z")
-    found = report(ExitCode.NO, *lines, words=since)
-    assert (found["earlier"], [row["change"] for row in found["changes"]]) == (1, ["newly allowed"])
-    report(ExitCode.OK, *lines, words=(*since, "--accept-allowed"))
-    report(ExitCode.NO, *lines, words=("--json", "--accept-allowed"))
+    lines = [record(evtTime=moment - 1), record(result=1)]
+    found = report(ExitCode.OK, *lines, words=("--json", "--since", "2026-09-21T14:13:20Z"))
+    assert (found["earlier"], found["changes"]) == (1, [])
+    report(ExitCode.NO, *lines, words=("--json",))
     report(ExitCode.INVALID_INPUT, *lines, words=("--quiet", "--since", "2027-01-01"))
 
 
@@ -201,12 +195,11 @@ LINES = st.lists(
     st.one_of(
         st.binary(max_size=20),
         st.builds(
-            lambda user, result, before, enforced, repo: json.dumps(
-                record(user, result, enforced=enforced, repo=repo) | ({} if before is None else {"predecessor": before})
+            lambda user, result, enforced, repo: json.dumps(
+                record(user, result, enforced=enforced, repo=repo)
             ).encode(),
             st.sampled_from(["alice", "bob"]),
             st.sampled_from([0, 1]),
-            st.sampled_from([None, 0, 1]),
             st.booleans(),
             st.sampled_from(["cdapdev", "other", ""]),
         ),
@@ -269,7 +262,6 @@ def test_recorded_answers_are_compared_with_todays_policies(
     assert (changed["changed"], changed["unchanged"], changed["source"]) == (2, 1, form)
     (policy,) = changed["policies"]
     assert policy["policyItems"] == [{"users": ["bob"], "accesses": [{"type": "read"}]}]
-    assert changed["compared_with_predecessor"] == (3 if form == "predecessor" else 0)
     report(ExitCode.OK, line("alice", True), line("carol", False), words=(*words, "--accept-allowed"))
     report(ExitCode.OK, line("alice", True), line("mallory", False), words=words)
     assert not list(tmp_path.glob("**/records*")), "nothing is audited"

@@ -1,24 +1,22 @@
 """A migration from the Java predecessor, from its files to the day on which everything is enforced.
 
 Its Ranger has the policies of its README's case study as its service definition forced them to be written, down to a
-leaf and with everything excluded on the lower levels; and its audit has a day of work. The commands are those of the
-page. The people go on working: first by the old rule, while our audit says what enforcing would change; then the gaps
-are closed by both audits, and everything that they could do is still allowed.
+leaf and with everything excluded on the lower levels; and its audit has a day of work, which says what changes before
+anything is switched. The commands are those of the page. Once the gaps are closed, everything that the people could do
+is still allowed.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.enforcer import AccessEnforcer
@@ -30,7 +28,7 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.authz.fixtures import engine
-from tests.authz.test_predecessor import old_answer
+from tests.cdap.checks.predecessor_answers import old_answer
 from tests.docs.case_study import CASE_STUDY, StudyPolicy, levels
 from tests.docs.markdown_pages import blocks, text_of
 from tests.docs.test_case_study import STEPS, checks, differences
@@ -41,7 +39,6 @@ PASSWORD = Secret("Correct-Horse-1")
 SERVICE = "cdapdev"
 CONFIRMED = ("ranger-cdap setup", "ranger-cdap policies apply after.json --delete", "ranger-cdap shadow close")
 OLD_AUDIT = "/var/log/cdap/audit/cdap_ranger_audit.log"
-MOST_ROUNDS = 5
 
 Run = Callable[..., Any]
 Asked = tuple[str, CdapCheck]
@@ -155,16 +152,16 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
     assert 'profile = "cdap-6"' in proposed
     proposed = proposed.replace('profile = "cdap-6"', f'profile = "{profile}"')
     state = f'[plugin]\nusername = "plugin"\npassword = "{PASSWORD.reveal()}"\ncache_dir = "{tmp_path}/cache"\n'
-    enforce = '[enforce]\noperations = []\noutside = "predecessor"\n'
     settings = tmp_path / "ranger-cdap.toml"
-    settings.write_text(f'{proposed}{state}[audit]\nfile = "{tmp_path}/audit.jsonl"\n{enforce}', encoding="utf-8")
+    settings.write_text(f'{proposed}{state}[audit]\nfile = "{tmp_path}/audit.jsonl"\n', encoding="utf-8")
 
     old = old_answers()
     assert {user for user, _ in old} == {"alice", "bob", "svcclicks"}
     assert 0 < sum(old.values()) < len(old)
-    events = (line for (person, check), answer in old.items() for line in old_events(person, check, answer))
-    old_audit = tmp_path / "cdap_ranger_audit.log"
-    old_audit.write_text("".join(f"{json.dumps(line)}\n" for line in events), encoding="utf-8")
+    old_audit, study_audit = tmp_path / "cdap_ranger_audit.log", tmp_path / "study.log"
+    for file, work in ((old_audit, old), (study_audit, STUDY)):
+        events = (line for asked in work for line in old_events(*asked, old[asked]))
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in events), encoding="utf-8")
 
     def follow(line: str) -> str:
         assert line.startswith("ranger-cdap "), line
@@ -173,92 +170,52 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
 
     for line in commands("## 2. Extend the service definition"):
         follow(line)
-    unwritten = a_day(settings, audited=False)
-    assert {by for by, check in ALL if unwritten[by, check] is not old[by, check]} == {"bob"}, "his matches nothing"
     shown = {line: follow(line) for line in commands("## 3. Review the policies")}
     assert "Alice the Deployer` ends at its application" in " ".join(
         shown["ranger-cdap policies rewrite before.json --out after.json"].split()
     )
     assert "never-matches" in shown["ranger-cdap policies lint"]
     assert "never-matches" not in run("policies", "lint")
-    study = a_day(settings, STUDY)
 
+    report, close, again = commands("## 5. Compare before you switch")
     if profile == "cdap-6":
         (block,) = (one.text for one in blocks(PAGE, "text") if "newly denied" in one.text)
-        assert without_times(run("shadow", "report")) == without_times(block), "the output on the page"
-
-    study_audit = tmp_path / "study.log"
-    study_audit.write_text(
-        "".join(f"{json.dumps(one)}\n" for asked in STUDY for one in old_events(*asked, old[asked])), encoding="utf-8"
-    )
-    if profile == "cdap-6":
-        (report, *_) = commands("### Before the switch: the audit of the old jar")
-        found = rows_of(run(*report.replace(OLD_AUDIT, str(study_audit)).split()[1:]))
-        assert {change for change, *_ in found} == {"newly denied", "newly allowed"}
-        assert found >= rows_of(block), "the rows on the page"
-
-    before = study | a_day(settings, ALL[len(STUDY) :])
-    assert before == old, "the old rule answers as the old jar did"
-    reports = []
-    for _ in range(MOST_ROUNDS):
-        report = json.loads(run("shadow", "report", "--json"))
-        reports.append(report)
-        if not any(not row["closed"] for row in report["changes"] if row["change"] == "newly denied"):
-            break
-        run("shadow", "close", "--yes")
-        assert a_day(settings) == before, "closing gaps changed what the old rule decides"
-    first = {(row["change"], row["operation"]) for row in reports[0]["changes"]}
-    if profile == "cdap-6":
-        assert {operation for change, operation in first if change == "newly denied"} == set(differences(profile)[0])
+        of_study = report.replace(OLD_AUDIT, str(study_audit)).split()[1:]
+        assert without_times(run(*of_study)) == without_times(block), "the output on the page"
+        changed = {(row["change"], row["operation"]) for row in json.loads(run(*of_study, "--json"))["changes"]}
+        assert {("newly denied", operation) for operation in differences(profile)[0]} <= changed
         # It asked for any privilege on the artifact, and did not know single runs.
-        allowed = {op for change, op in first if change == "newly allowed"}
-        assert allowed == {"artifact.incidental", "program.get_history"}
-    assert len(reports) > 1
-    assert reports[-1]["compared_with_predecessor"] > 0
-    assert (reports[-1]["rejected"], reports[-1]["other_services"]) == (0, 0)
-
-    report, close, again = commands("### Before the switch: the audit of the old jar")
+        assert {operation for change, operation in changed if change == "newly allowed"} == {
+            "artifact.incidental",
+            "program.get_history",
+        }
     of_old = json.loads(follow(f"{report} --json"))
     assert (of_old["rejected"], of_old["undecided"], of_old["other_services"]) == (0, [], 0)
-    assert of_old["compared_with_predecessor"] == of_old["changed"] + of_old["unchanged"] > 0
+    assert of_old["changed"] > 0
     assert {row["operation"] for row in of_old["changes"] if row["change"] == "newly denied"}
     follow(close)
     assert main(again.replace(OLD_AUDIT, str(old_audit)).split()[1:]) == ExitCode.OK
     assert {row["change"] for row in json.loads(follow(f"{report} --json"))["changes"]} <= {"newly allowed"}
 
-    closed = datetime.now(UTC).isoformat()
+    (unenforced,) = (one.text for one in blocks(PAGE, "toml") if "[enforce]" in one.text)
+    enforcing = settings.read_text(encoding="utf-8")
+    settings.write_text(enforcing + unenforced, encoding="utf-8")
+    assert all(a_day(settings).values())
+    reported = json.loads(run("shadow", "report", "--json"))
+    assert (reported["rejected"], reported["other_services"], reported["enforced"]) == (0, 0, 0)
+    assert {row["change"] for row in reported["changes"]} == {"newly denied"}
+
+    settings.write_text(enforcing, encoding="utf-8")
     now = a_day(settings)
-    assert [check for check, allowed in before.items() if allowed and not now[check]] == []
-    assert main(["shadow", "report", "--since", closed, "--accept-allowed"]) == ExitCode.OK
-    last = json.loads(run("shadow", "report", "--since", closed, "--json"))
-    assert {row["change"] for row in last["changes"]} <= {"newly allowed"}
-    assert last["unchanged"] > 0
-
-    settings.write_text(settings.read_text(encoding="utf-8").replace(enforce, ""), encoding="utf-8")
-    after = a_day(settings)
-    assert [check for check, allowed in before.items() if allowed and not after[check]] == []
-
-
-def rows_of(text: str) -> set[tuple[str, ...]]:
-    """The rows of a report: newly denied or allowed, who, what, and the missing or allowing privilege."""
-    found, change = set[tuple[str, ...]](), ""
-    for line in text.splitlines():
-        if line.startswith("newly "):
-            change = line.partition(":")[0]
-        elif len(cells := re.split(r"  +", line.strip())) >= 5 and cells[0] != "user":
-            found.add((change, *cells[:3]))
-    return found
+    assert [check for check, allowed in old.items() if allowed and not now[check]] == []
 
 
 def without_times(text: str) -> list[str]:
     return [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "TIME", line).rstrip() for line in text.strip().splitlines()]
 
 
-def a_day(settings: Path, work: Sequence[Asked] = ALL, *, audited: bool = True) -> dict[Asked, bool]:
+def a_day(settings: Path) -> dict[Asked, bool]:
     """What CDAP is answered when people do all that the study describes."""
-    found = load_settings(settings, {})
-    if not audited:
-        found = replace(found, audit=replace(found.audit, sinks=()))
-    with Authorizer.open(found, refresh_in_background=False) as authorizer:
+    with Authorizer.open(load_settings(settings, {}), refresh_in_background=False) as authorizer:
         enforcer = AccessEnforcer(authorizer)
-        return {(person, check): enforcer.enforce(person, check).allowed for person, check in work}
+        return {(person, check): enforcer.enforce(person, check).allowed for person, check in ALL}

@@ -37,7 +37,7 @@ from ranger_cdap.questions.predecessor_audit import read_predecessor_line
 from ranger_cdap.questions.shadow_replay import ReadLine, ShadowReplay, WhyUndecided, decide_by
 from ranger_cdap.questions.shadow_report import ShadowChange, ShadowReport, ShadowRow, Target, gaps
 from tests.authz.fixtures import Memory, authorizer, engine, policy
-from tests.authz.test_predecessor import POLICIES, made, old_access, old_answer, old_resource, recorded
+from tests.cdap.checks.predecessor_answers import POLICIES, made, old_access, old_answer, old_resource, recorded
 from tests.cdap.fixtures import Policies
 
 Json = dict[str, Any]

@@ -16,9 +16,8 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.cdap.checks.check_table import cell_of, has_incidental, known_permissions
+from ranger_cdap.cdap.checks.check_table import actions, cell_of, has_incidental, known_permissions
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckedOperation, CheckTable, incidental_row, see_row
-from ranger_cdap.cdap.checks.predecessor import KNOWN_TYPES, action_of
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types
 from ranger_cdap.cdap.profile import ACTIONS, VISIBLE, Operation
 from ranger_cdap.engine import ANY_ACCESS
@@ -31,6 +30,25 @@ _SYSTEM_LOGS: Final = "namespace.view_system_logs"
 _PREVIEW: Final = "APPLICATION.PREVIEW"
 _PREVIEWED: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """Names of the applications of previews, which CDAP draws at random."""
+
+
+_KNOWN_TYPES: Final = frozenset(
+    {
+        "INSTANCE",
+        "NAMESPACE",
+        "STREAM",
+        "ARTIFACT",
+        "APPLICATION",
+        "PROGRAM",
+        "DATASET",
+        "DATASET_MODULE",
+        "DATASET_TYPE",
+        "KERBEROSPRINCIPAL",
+        "SECUREKEY",
+    }
+)
+"""CDAP's types that a record can be about: any other raised an exception. Secure keys were misnamed there."""
+_DATA: Final = frozenset({"DATASET", "SECUREKEY"})
 
 
 class PredecessorAccess(msgspec.Struct, frozen=True):
@@ -85,6 +103,21 @@ def action_of_access(access: str) -> str:
     raise InvalidInput(f"`{access[:80]}` is none of its access types")
 
 
+def action_of(kind: str, permission: str) -> str:
+    """Return the action that it asked for on an entity of that CDAP type (`DATASET`), for a permission or an action.
+
+    CDAP's `AuthorizerWrapper` (6.11.1) makes actions of permissions, and CDAP before 6.5 asks for actions itself; the
+    Ranger binding of cdap-security-extn (`RangerAuthorizer` of ef3fbd9, of 0.6.1 for streams) asks Ranger about each.
+    """
+    if permission in actions():
+        return permission.partition(".")[2]
+    if permission == "STANDARD.GET":
+        return "READ" if kind in _DATA else VISIBLE
+    if permission == "STANDARD.UPDATE" and kind == "DATASET":
+        return "WRITE"
+    return "EXECUTE" if permission == "APPLICATION.EXECUTE" else "ADMIN"
+
+
 def possible_operations(table: CheckTable, access: PredecessorAccess) -> tuple[PossibleOperation, ...]:
     """Return the operations of the profile that the access may have been, at least one.
 
@@ -109,7 +142,7 @@ def _listed(table: CheckTable, access: PredecessorAccess) -> Iterator[PossibleOp
 def _permitted(table: CheckTable, access: PredecessorAccess) -> Iterator[PossibleOperation]:
     entity = access.entity
     for permission in sorted(known_permissions()):
-        if action_of(_cdap_types()[entity.type], permission, on_parent=False) != access.action:
+        if action_of(_cdap_types()[entity.type], permission) != access.action:
             continue
         if permission == _PREVIEW and not _PREVIEWED.fullmatch(entity.parts[-1] if entity.parts else ""):
             continue
@@ -143,6 +176,4 @@ def _check(access: PredecessorAccess, permission: str) -> CdapCheck:
 
 @cache
 def _cdap_types() -> dict[str, str]:
-    """Return CDAP's name for each entity type of its service definition: it misnamed secure keys, but not in there."""
-    names = {*KNOWN_TYPES, "INSTANCE", "SECUREKEY"}
-    return {kind: name for kind, row in entity_types().items() for name in row.cdap_names if name in names}
+    return {kind: name for kind, row in entity_types().items() for name in row.cdap_names if name in _KNOWN_TYPES}

@@ -59,18 +59,15 @@ class DesiredState:
             master_may_create=settings.master.create == "allow",
             admin_users=settings.admin.users,
             admin_groups=settings.admin.groups,
-            to_create_first=_to_create_first(
-                load_profile(settings.cdap.profile), as_predecessor=settings.enforce.outside == "predecessor"
-            ),
+            to_create_first=_to_create_first(load_profile(settings.cdap.profile)),
         )
 
 
-def _to_create_first(profile: Profile, *, as_predecessor: bool) -> tuple[frozenset[str], frozenset[str]]:
+def _to_create_first(profile: Profile) -> tuple[frozenset[str], frozenset[str]]:
     needed = profile.operation("namespace.create").alternatives[0]
     on_namespace = {privilege.actions[0].lower() for privilege in needed if privilege.target == "entity"}
     on_instance = {privilege.actions[0].lower() for privilege in needed if privilege.target in ("instance", "parent")}
-    # The predecessor took ADMIN on what is created.
-    return frozenset(on_instance), frozenset(on_namespace | ({"admin"} if as_predecessor else set()))
+    return frozenset(on_instance), frozenset(on_namespace)
 
 
 @dataclass(frozen=True, slots=True)

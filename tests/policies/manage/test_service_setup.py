@@ -153,8 +153,8 @@ def test_the_right_to_create_the_first_namespace_goes_with_the_profile_that_need
     assert (after.change, given(after)) == (SetupAction.UPDATE, [])
 
 
-def test_cdap_also_starts_while_the_predecessor_s_rule_decides() -> None:
-    enforce = EnforceSettings(operations=(), outside="predecessor")
+def test_cdap_also_starts_while_nothing_is_enforced() -> None:
+    enforce = EnforceSettings(operations=(), outside="report")
     settings = Settings(enforce=enforce, master=MasterSettings(user="cdap"))
     made = [step.body for step in plan(DesiredState.of(settings), NOTHING) if isinstance(step, PolicyStep)]
     for number, body in enumerate(made, 1):
