@@ -24,7 +24,6 @@ from ranger_cdap.errors import ConflictingChange
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from spark_sync.grants.push import push
-from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
@@ -67,7 +66,7 @@ def timed(what: str, count: int, do: Callable[[], int]) -> float:
 def pushing(url: str, entities: Iterable[EntityId]) -> int:
     """Run a push, without the ledger on disk."""
     ledger = Lives(Life(entity, 1, ACCOUNT, BEGUN, State.PENDING, accesses=ACCESS_TYPES) for entity in entities)
-    found = push(ledger, settings(url), resultant=unchanged_accesses)  # type: ignore[arg-type]
+    found = push(ledger, settings(url))  # type: ignore[arg-type]
     assert not found.trouble, found.trouble
     assert all(life.state is State.APPLIED for life in ledger.all.values())
     return 0
@@ -76,7 +75,7 @@ def pushing(url: str, entities: Iterable[EntityId]) -> int:
 def clear(url: str, entities: Iterable[EntityId]) -> None:
     """Revoke the push's grants, by a push."""
     gone = (Life(entity, 1, ACCOUNT, BEGUN, State.CLOSING, accesses=ACCESS_TYPES) for entity in entities)
-    push(Lives(gone), settings(url), resultant=unchanged_accesses)  # type: ignore[arg-type]
+    push(Lives(gone), settings(url))  # type: ignore[arg-type]
 
 
 def granting(url: str, entities: Iterable[EntityId]) -> int:
@@ -107,7 +106,7 @@ def settings(url: str) -> Settings:
     return Settings(
         ranger=RangerSettings(url=url, service=SERVICE),
         cdap=CdapSettings(instance=INSTANCE),
-        sync=SyncSettings(username=ACCOUNT, password=PASSWORD, concurrency=AT_A_TIME),
+        sync=SyncSettings(username=ACCOUNT, password=PASSWORD),
     )
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.service.events.watermark import Watermark
-from spark_sync.grants.plan import PlanSettings
+from spark_sync.grants.plan import PlanSettings, plan
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.push import SENDING, planned, push
+from spark_sync.grants.push import SENDING, push
 from spark_sync.ingest.ingestion import Ingestion
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.fold import refold
@@ -19,7 +19,7 @@ from spark_sync.ledger.grant_terms import counts_of, outdated_grants
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger import Baseline, History, Ledger, LedgerChange, Scope
 from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
-from spark_sync.ledger.life import UNDECIDED_STATES, State
+from spark_sync.ledger.life import PUSH_STATES, UNDECIDED_STATES, State
 from spark_sync.notify import notify
 from spark_sync.reconcile.confirmation_round import confirm_round
 from spark_sync.reconcile.reconcile import RangerClient
@@ -84,7 +84,7 @@ def run_once(
             return RunReport(
                 tuple(reports),
                 silent=known_until(settings, marks, now).silent,
-                planned=tuple(planned(ledger, settings)),
+                planned=tuple(plan(ledger.lives(PUSH_STATES), planning)),
                 counts=counts_of(groups),
                 outdated=outdated_grants(groups, planning.gives, planning.terms),
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ranger_cdap.config import Settings
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.ingest.dead_letters import rejected_lines
-from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, in_other_layout, outdated_grants
+from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_grants
 from spark_sync.ledger.life import Life, State
 from spark_sync.sources import watermarks
 
@@ -33,7 +33,7 @@ class StatusReport:
     decided event. `held_back`: the number of undecided events, `ahead`: of those with a time in the future. `old_rule`:
     open lives decided by an older rule that the current one would contest. `silent`: sources whose decision service
     lags so far behind that the hold-back applies. `outdated`: grants by former settings. `dead_letters`: the number of
-    rejected lines. `other_layout`: the number of grants that `sync relayout` would move.
+    rejected lines.
     """
 
     now: int
@@ -48,7 +48,6 @@ class StatusReport:
     silent: tuple[str, ...] = ()
     dead_letters: int = 0
     outdated: OutdatedGrants | None = None
-    other_layout: int = 0
 
     @property
     def lag(self) -> int | None:
@@ -93,7 +92,6 @@ def status(settings: Settings, *, now: int) -> StatusReport:
         silent=silent_services(settings, now),
         dead_letters=rejected_lines(settings.sync.state_dir),
         outdated=outdated_grants(groups, planning.gives, planning.terms),
-        other_layout=in_other_layout(groups, shared=planning.layout == "creator"),
     )
 
 

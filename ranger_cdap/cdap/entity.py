@@ -203,6 +203,22 @@ def to_resource(entity: EntityId, instance: str) -> dict[str, str]:
     return dict(zip(entity_type(entity.type).path, (instance, *entity.parts), strict=True))
 
 
+def from_resource(values: Mapping[str, str]) -> tuple[str, EntityId] | None:
+    """Return the instance and the entity that a Ranger resource of single values is exactly on; `None` for no entity.
+
+    An application with all its programs is one entity.
+    """
+    levels = frozenset(values) - ({"program"} if values.get("program") == "*" else set())
+    kind = next((kind for kind in entity_types().values() if levels == frozenset(kind.path)), None)
+    if kind is None:
+        return None
+    instance, *parts = (values[level] for level in kind.path)
+    try:
+        return instance, entity_id(kind.name, parts)
+    except InvalidEntity:
+        return None
+
+
 def entity_type(name: str) -> EntityType:
     """Return the row of `entities.toml` with that name.
 

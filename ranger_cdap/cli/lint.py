@@ -105,8 +105,7 @@ def _lacks_attributes(
 
 def _granted(settings: Settings) -> list[tuple[str, ...]]:
     """Return the levels of the entities whose creators get a policy of their own; none without a sync job."""
-    sync = settings.sync
-    if sync.merge_into_foreign or not (sync.username or sync.sources):
+    if not (settings.sync.username or settings.sync.sources):
         return []
     profile = load_profile(settings.cdap.profile)
     types = [entity_type(kind) for kind in entity_types() if kind != "program" and profile.resultant(kind)]

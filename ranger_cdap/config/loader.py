@@ -248,7 +248,6 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
         "plugin.history_max_bytes": plugin.history_max_bytes,
         "sync.unfinished_after": settings.sync.unfinished_after,
         "sync.keep_days": settings.sync.keep_days,
-        "sync.concurrency": settings.sync.concurrency,
         "service.jwt.poll_interval": settings.service.jwt.poll_interval,
         "service.jwt.max_staleness": settings.service.jwt.max_staleness,
         "service.max_body": settings.service.max_body,
@@ -270,7 +269,6 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
         **{f"service.callers.{row.name}.rate": row.rate or 0 for row in settings.service.callers},
         "sync.clock_skew": settings.sync.clock_skew,
         "sync.rate": settings.sync.rate,
-        "sync.patience": settings.sync.patience,
     }
     for name, number in not_negative.items():
         if not 0 <= number < float("inf"):

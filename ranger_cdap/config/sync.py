@@ -123,16 +123,8 @@ class SyncSettings(Table, frozen=True):
     """A group that gets the same grant as the creator, like `cdap_{namespace}`; must contain `{namespace}`."""
     regrant: Literal["manual", "auto"] = "manual"
     """Grants decided by former settings: changed by `sync regrant` only, or `auto`: by every run."""
-    layout: Literal["entity", "creator"] = "entity"
-    """A policy per entity, or per creator, type and namespace ([details](../explanation/grants.md#layouts))."""
-    merge_into_foreign: bool = False
-    """Merge grants into existing policies on exactly the entity ([details](../explanation/grants.md))."""
-    concurrency: int = 4
-    """Grants sent concurrently; greater than zero."""
     rate: float = 0.0
-    """Most requests per second, all workers together; 0: no limit."""
-    patience: float = 60.0
-    """Seconds that Ranger Admin may be unavailable before a run ends; pending grants stay in the ledger."""
+    """Most requests per second to Ranger Admin; 0: no limit."""
     jars_dir: Path | None = None
     """Directory of the jars for Delta Lake and Kafka, without `spark-submit`; default: `jars` of the environment."""
     allow_open_spark: bool = False

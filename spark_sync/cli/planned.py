@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ranger_cdap.cdap.shared_policy import shared_name
 from spark_sync.cli.lives import as_json
-from spark_sync.grants.plan import CreateGrant, Join, Leave, Merge, NoOp, RevokeMerged, RevokePolicy, Step
+from spark_sync.grants.plan import CreateGrant, NoOp, RevokePolicy, Step
 
 HEAD = ["would", "entity", "user", "access", "policy"]
 
@@ -26,23 +25,19 @@ def to_json(step: Step) -> dict[str, object]:
 
 def _action(step: Step) -> str:
     match step:
-        case CreateGrant() | Join():
+        case CreateGrant():
             return "change" if step.life.policy_id >= 0 else "grant"
-        case Merge():
-            return "grant in another's policy"
-        case RevokePolicy() | Leave():
+        case RevokePolicy():
             return "revoke"
-        case RevokeMerged():
-            return "revoke from another's policy"
         case NoOp():
             return f"not send: {step.done.reason}"
 
 
 def _accesses(step: Step) -> tuple[str, ...]:
     match step:
-        case CreateGrant() | Merge() | RevokeMerged() | Join():
+        case CreateGrant():
             return step.grant.accesses
-        case RevokePolicy() | Leave():
+        case RevokePolicy():
             return step.life.applied or step.life.accesses
         case NoOp():
             return ()
@@ -52,9 +47,4 @@ def _policy(step: Step) -> str:
     """Return the policy's id or, for a new one, its name."""
     if step.life.policy_id >= 0:
         return str(step.life.policy_id)
-    match step:
-        case CreateGrant():
-            return step.policy.name
-        case Join():
-            return shared_name(step.shared, step.place)
-    return ""
+    return step.policy.name if isinstance(step, CreateGrant) else ""

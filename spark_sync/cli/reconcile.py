@@ -126,8 +126,6 @@ def sentence(finding: DriftFinding) -> str:
         case Drift.ENTITY_DELETED:
             state, who = (life.state, life.creator) if life else ("", "")
             return f"the grant of `{who}` is {state}, but the inventory does not have the entity"
-        case Drift.MISSING if life and life.merged:
-            return f"what was added to {number} for `{life.creator}` was removed manually"
         case Drift.MISSING:
             return f"{number} of `{life.creator if life else ''}` was deleted manually"
         case Drift.EDITED if life and not life.is_open:

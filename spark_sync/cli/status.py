@@ -54,11 +54,6 @@ def print_status(invocation: Invocation, report: StatusReport) -> None:
         print_line(f"oldest pending: {oldest.entity} for `{oldest.creator}`, for {waited}")
     if report.outdated and report.outdated.total:
         print_line(outdated_line(report.outdated))
-    if report.other_layout:
-        print_line(
-            f"other layout: {report.other_layout} grants are in policies of another layout than `sync.layout`;"
-            " `ranger-cdap sync relayout` shows the moves"
-        )
     if report.dead_letters:
         print_line(
             f"dead letters: {report.dead_letters} lines were rejected; see dead-letters.jsonl in the state directory."
@@ -114,7 +109,6 @@ def to_json(report: StatusReport) -> dict[str, object]:
         "old_rule": [as_json(life) | {"conflict": life.conflict} for life in report.old_rule],
         "dead_letters": report.dead_letters,
         "outdated": outdated_json(report.outdated),
-        "other_layout": report.other_layout,
     }
 
 

@@ -16,7 +16,6 @@ COMMANDS: Final = {
     "lives": "spark_sync.cli.lives_command:lives",
     "reconcile": "spark_sync.cli.reconcile:reconcile",
     "regrant": "spark_sync.cli.regrant:regrant",
-    "relayout": "spark_sync.cli.relayout:relayout",
     "retry": "spark_sync.cli.overrides:retry",
     "assign": "spark_sync.cli.overrides:assign",
     "forget": "spark_sync.cli.overrides:forget",

@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for
-from ranger_cdap.cdap.shared_policy import PolicyPlace, SharedTerms
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of, policy_for
 from spark_sync.grants.resultant import Resultant, unchanged_accesses
 from spark_sync.ledger.grant_terms import NO_ACCESS_BY_PLUGIN, NO_ACCESS_BY_PROFILE
-from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, OWN_POLICY, GrantTerms, Life, State
-
-Layout = Literal["entity", "creator"]
+from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, GrantTerms, Life, State
 
 WITHOUT_GRANT: Final[dict[str, Any]] = {
     "applied": (),
-    "merged": (),
     "written": "",
     "policy_id": -1,
     "policy_version": -1,
-    "places": (),
 }
 """Fields of a life without a grant in Ranger."""
 
@@ -35,10 +30,8 @@ class PlanSettings:
     """Settings of the plan.
 
     `gives`: the access types of a creator by the `profile`, by entity type; empty if grants need not follow it.
-    `plugins`: those that may change them. `layout`: whether a new grant goes into a policy of its entity alone or into
-    one of several entities. `extra_group`: a group that gets the same access, with `{namespace}` replaced
+    `plugins`: those that may change them. `extra_group`: a group that gets the same access, with `{namespace}` replaced
     by the entity's; empty for none.
-    `grantor`: the account in whose name grants are added to unmanaged policies, if `merge_into_foreign`, and removed.
     """
 
     instance: str
@@ -46,13 +39,10 @@ class PlanSettings:
     non_creators: frozenset[str] = frozenset()
     delegate_admin: bool = False
     extra_group: str = ""
-    grantor: str = ""
-    merge_into_foreign: bool = False
     resultant: Resultant = unchanged_accesses
     profile: str = ""
     gives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     plugins: str = ""
-    layout: Layout = "entity"
 
     @property
     def terms(self) -> GrantTerms:
@@ -64,27 +54,14 @@ class PlanSettings:
 class CreateGrant:
     """Create this policy, or bring ours up to date, to give the life's creator their grant.
 
-    `former`: contents of ours that may be replaced (`content_of`). `may_merge`: an unmanaged policy on the resource may
-    get the grant instead. `terms`: those of the life once it is done.
+    `former`: contents of ours that may be replaced (`content_of`). `terms`: those of the life once it is done.
     """
 
     life: Life
     grant: Grant
     policy: Policy
     former: frozenset[str]
-    may_merge: bool
     terms: GrantTerms | None
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """Bring the creator's grant in an unmanaged policy up to date; `life.merged` is our part of it."""
-
-    life: Life
-    grant: Grant
-    service: str
-    grantor: str
-    terms: GrantTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,39 +76,6 @@ class RevokePolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class RevokeMerged:
-    """Remove the grant that we added to an unmanaged policy; `done` is the resulting life."""
-
-    life: Life
-    grant: Grant
-    service: str
-    grantor: str
-    done: Life
-
-
-@dataclass(frozen=True, slots=True)
-class Join:
-    """Give the life's creator their grant in a policy of several entities, that of these terms at this place."""
-
-    life: Life
-    grant: Grant
-    shared: SharedTerms
-    place: PolicyPlace
-    service: str
-    terms: GrantTerms | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Leave:
-    """Remove the grant of the life's creator from a policy of several entities; `done` is the resulting life."""
-
-    life: Life
-    place: PolicyPlace
-    service: str
-    done: Life
-
-
-@dataclass(frozen=True, slots=True)
 class NoOp:
     """Send nothing; `done` is the resulting life."""
 
@@ -139,7 +83,7 @@ class NoOp:
     done: Life
 
 
-Step = CreateGrant | Merge | RevokePolicy | RevokeMerged | Join | Leave | NoOp
+Step = CreateGrant | RevokePolicy | NoOp
 
 
 def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
@@ -152,12 +96,8 @@ def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
         closing, doubted = life.state is State.CLOSING, life.state in DOUBTED_STATES
         if doubted and not life.revoke:
             continue
-        if life.state is State.APPLIED and not life.is_moving:
-            continue
         try:
-            if life.state is State.APPLIED:
-                yield _moving_out(life, settings)
-            elif closing or doubted:
+            if closing or doubted:
                 yield _closing(life, settings) if closing else _revoking_doubted(life, settings)
             else:
                 yield _granting(life, settings)
@@ -172,7 +112,7 @@ def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
 
 
 def _closing(life: Life, settings: PlanSettings) -> Step:
-    return _revocation(life, life.become(State.CLOSED, reason="", places=()), settings)
+    return _revocation(life, life.become(State.CLOSED, reason=""), settings)
 
 
 def _revoking_doubted(life: Life, settings: PlanSettings) -> Step:
@@ -189,25 +129,8 @@ def _granting(life: Life, settings: PlanSettings) -> Step:
         return _revocation(life, life.become(State.KNOWN, reason=reason, terms=terms, **WITHOUT_GRANT), settings)
     check_grantee(user, non_creators=settings.non_creators)
     grant = _grant(life, wanted, settings)
-    if life.merged:
-        return Merge(life, grant, settings.service, settings.grantor, terms)
     former = frozenset(former_contents(life, settings))
-    if life.home != OWN_POLICY:
-        shared = shared_terms(life.entity, grant, settings)
-        return Join(life, grant, shared, PolicyPlace.parse(life.home), settings.service, terms)
-    if any(life.places):  # the policy that the ledger records is not its own
-        life = replace(life, policy_id=-1, policy_version=-1)
-    return CreateGrant(life, grant, _policy(life, grant, settings), former, settings.merge_into_foreign, terms)
-
-
-def shared_terms(entity: EntityId, grant: Grant, settings: PlanSettings) -> SharedTerms:
-    """Return the terms of the policy of several entities that may hold a grant.
-
-    Raises:
-        UnsafeGrant: the extra group does not identify a single group.
-    """
-    group = group_for(entity, settings.extra_group)
-    return SharedTerms.of(entity, grant, delegate_admin=settings.delegate_admin, group=group)
+    return CreateGrant(life, grant, _policy(life, grant, settings), former, terms)
 
 
 def former_contents(life: Life, settings: PlanSettings) -> Iterator[str]:
@@ -217,7 +140,7 @@ def former_contents(life: Life, settings: PlanSettings) -> Iterator[str]:
     """
     if life.written:
         yield life.written
-    if life.terms not in (None, MANUAL_TERMS) and life.accesses and not life.merged:
+    if life.terms not in (None, MANUAL_TERMS) and life.accesses:
         with suppress(PluginError, UnsafeGrant):
             wanted = settings.resultant(life.entity, life.holder, life.accesses)
             former = replace(settings, delegate_admin=life.terms.delegate_admin, extra_group=life.terms.extra_group)
@@ -237,25 +160,7 @@ def _terms(life: Life, settings: PlanSettings) -> GrantTerms:
     return replace(settings.terms, profile=life.terms.profile)
 
 
-def _moving_out(life: Life, settings: PlanSettings) -> Step:
-    """Remove an applied grant from a policy that held it before; it stays in its present one."""
-    former = life.places[0]
-    done = life.without_place(former)
-    if former != OWN_POLICY:
-        return Leave(life, PolicyPlace.parse(former), settings.service, done)
-    contents = frozenset(_contents(life, settings))
-    guid = guid_of(life, settings.instance)
-    return RevokePolicy(life, settings.service, guid, contents, replace(done, written=""))
-
-
 def _revocation(life: Life, done: Life, settings: PlanSettings) -> Step:
-    """Return the next step of a revocation, from all policies that may hold the grant."""
-    if shared := next(filter(None, life.places), None):
-        left = life.without_place(shared)
-        more = bool(left.places or OWN_POLICY in life.places or life.merged)
-        return Leave(life, PolicyPlace.parse(shared), settings.service, left if more else done)
-    if life.merged:
-        return RevokeMerged(life, _grant(life, life.merged, settings), settings.service, settings.grantor, done)
     contents = frozenset(_contents(life, settings))
     return RevokePolicy(life, settings.service, guid_of(life, settings.instance), contents, done)
 

@@ -15,12 +15,10 @@ def plan_settings(settings: Settings, resultant: Resultant | None = None) -> Pla
     """Return the settings of the plan.
 
     Raises:
-        ConfigError: `sync.merge_into_foreign` lacks an account, or the extra group is not a single group.
+        ConfigError: the extra group is not a single group.
         PluginError: a plugin cannot be loaded.
     """
     sync = settings.sync
-    if sync.merge_into_foreign and not sync.username:
-        raise ConfigError("`sync.merge_into_foreign` needs `sync.username`, in whose name Ranger adds the grants")
     try:
         group_for(EntityId("namespace", ("ns1",)), sync.extra_group)
     except UnsafeGrant as e:
@@ -35,13 +33,10 @@ def plan_settings(settings: Settings, resultant: Resultant | None = None) -> Pla
         non_creators=non_creators(settings),
         delegate_admin=sync.delegate_admin,
         extra_group=sync.extra_group,
-        grantor=sync.username,
-        merge_into_foreign=sync.merge_into_foreign,
         resultant=resultant,
         profile=settings.cdap.profile,
         gives=given_accesses(settings),
         plugins=plugins,
-        layout=sync.layout,
     )
 
 

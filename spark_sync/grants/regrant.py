@@ -1,7 +1,7 @@
 """`regranted`: a life as the settings of today would have it, if they have changed since its grant was decided. Pure.
 
 Law: once the result is sent, Ranger holds for the life what it would hold had these settings always been in effect. A
-policy that was edited or deleted manually, a manual override and another author's policy stay as they are.
+policy that was edited or deleted manually and a manual override stay as they are.
 """
 
 from __future__ import annotations
@@ -10,16 +10,13 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from ranger_cdap.cdap.grant import ACCESS_TYPES, held
-from ranger_cdap.cdap.shared_policy import PolicyPlace, named_entities, read_shared
+from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.plan import (
     WITHOUT_GRANT,
     CreateGrant,
-    Join,
-    Merge,
     NoOp,
     PlanSettings,
     Step,
@@ -37,7 +34,7 @@ def regranted(life: Life, there: Policy | None, settings: PlanSettings) -> Life:
     Its terms alone may change, if they differ but its policy does not.
 
     Args:
-        there: the policy in Ranger that holds its grant, ours or another author's; `None` without one.
+        there: our policy of the life in Ranger; `None` without one.
     """
     wanted, group = settings.gives.get(life.entity.type), GrantGroup.of(life)
     if wanted is None or not group.follows_settings:
@@ -53,8 +50,6 @@ def regranted(life: Life, there: Policy | None, settings: PlanSettings) -> Life:
     match life.state:
         case State.KNOWN:
             return change.of_known()
-        case State.APPLIED if life.merged:
-            return change.of_merged()
         case State.APPLIED:
             return change.of_applied()
     return change.of_unsent()
@@ -90,33 +85,15 @@ class _Change:
 
     def of_applied(self) -> Life:
         life, there = self.life, self.there
-        if life.policy_id < 0:  # another author's policy grants it already
-            return self._pending()[0] if self.outdated and there is None else life
         if there is None:
             return self._blocked(f"edited: policy {life.policy_id} was deleted manually")
-        if not self._is_unedited(there):
+        if content_of(there) != life.written:
             return self._blocked(f"edited: policy {there.id} was changed manually")
-        if life.terms is None and not life.home and not _is_ours(life, there, self.settings):
+        if life.terms is None and not _is_ours(life, there, self.settings):
             return replace(life, terms=MANUAL_TERMS)  # adopted in an earlier release
         pending, step = self._pending()
         match step:
             case CreateGrant() if content_of(step.policy) == life.written:
-                return self._in_terms()
-            case Join() if step.shared.key == step.place.key:
-                return self._in_terms()
-            case NoOp():
-                return self._refused(step)
-        return pending
-
-    def of_merged(self) -> Life:
-        life, there = self.life, self.there
-        taken = set(life.merged) - (held(there, life.creator or "") if there else set())
-        if there is None or taken:
-            names = ", ".join(access for access in ACCESS_TYPES if access in taken)
-            return self._blocked(f"edited: {names} for `{life.creator}` was removed from policy {life.policy_id}")
-        pending, step = self._pending()
-        match step:
-            case Merge() if set(step.grant.accesses) == set(life.applied):
                 return self._in_terms()
             case NoOp():
                 return self._refused(step)
@@ -127,9 +104,7 @@ class _Change:
         life, there = self.life, self.there
         if self.given["accesses"] == life.accesses:
             return life
-        if life.places:  # the push finds by itself where the grant may be
-            return replace(life, **self.given)
-        if life.merged or (there is None and life.policy_id < 0):
+        if there is None and life.policy_id < 0:
             return replace(life, **self.given)
         if there is None:
             # Without accesses a killed run deleted it, having found it unedited; else a person did.
@@ -139,14 +114,6 @@ class _Change:
             return life  # edited manually, as the push finds too
         sent: dict[str, Any] = {"written": content, "policy_id": there.id, "policy_version": there.version}
         return replace(life, **self.given, **sent)
-
-    def _is_unedited(self, there: Policy) -> bool:
-        """Return whether a policy is as we wrote it; of one of several entities the push compares the others."""
-        if not self.life.home:
-            return content_of(there) == self.life.written
-        content = read_shared(there)
-        at_home = content is not None and content.place == PolicyPlace.parse(self.life.home)
-        return at_home and self.life.entity in named_entities(there, self.settings.instance)
 
     def _pending(self) -> tuple[Life, Step]:
         pending = self.life.become(State.PENDING, **self.given, reason="")

@@ -1,4 +1,4 @@
-"""`StepExecutor`: concurrent steps; those of one entity or policy run in sequence, outcomes follow the plan's order.
+"""`StepExecutor`: concurrent steps; those of one entity run in sequence, outcomes follow the plan's order.
 
 A step that met a concurrent modification is retried with growing, random pauses; so is every step while Ranger Admin is
 unavailable, until the patience is exhausted. Then, or if the account is rejected, no further step is started.
@@ -10,7 +10,7 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -22,13 +22,9 @@ from ranger_cdap.errors import (
     RangerAdminError,
     UnexpectedAnswer,
 )
-from spark_sync.grants.outcome import StepOutcome
 from spark_sync.grants.plan import Step
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.rival_check import RivalCheck
-from spark_sync.grants.shared_write import SharedWrite
-from spark_sync.grants.shared_writer import write_shared
-from spark_sync.grants.writer import carry_out
+from spark_sync.grants.writer import StepOutcome, carry_out
 from spark_sync.ledger.life import State
 
 TRIES: Final = 6
@@ -38,13 +34,16 @@ FAILURES: Final = 5
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _AHEAD: Final = 8  # lanes waiting for each one that is worked on, so that no worker ever waits for the plan
 
-Lane = Sequence[Step] | SharedWrite | RivalCheck
-"""What is carried out in sequence: the steps of one entity, all changes to one policy of several, or a look-up."""
+Lane = Sequence[Step]
+"""The steps of one entity, which are carried out in sequence."""
 
 
 @dataclass
 class StepExecutor:
-    """Executor of one plan, `size` steps at a time. `error`: why not all steps were done, `None` if they were."""
+    """Executor of one plan. `error`: why not all steps were done, `None` if they were.
+
+    `size`: the number of steps at a time. `patience`: the seconds that Ranger Admin may be unavailable.
+    """
 
     size: int
     patience: float
@@ -73,60 +72,55 @@ class StepExecutor:
                 self._over.set()
 
     def _one_lane(self, lane: Lane, ranger: PolicyRest) -> list[StepOutcome]:
-        if isinstance(lane, SharedWrite):
-            return self._with_retries(lambda: write_shared(lane, ranger), lane.steps)
-        if isinstance(lane, RivalCheck):
-            return self._with_retries(lambda: lane.carry_out(ranger), lane.steps)
         done: list[StepOutcome] = []
         for step in lane:
             if done and done[-1].life.state is State.CLOSING:
                 break  # the earlier life's grant must be gone before the next one's comes
-            outcomes = self._with_retries(lambda step=step: [carry_out(step, ranger)], [step])  # type: ignore[misc]
-            if not outcomes:
+            if (outcome := self._with_retries(step, ranger)) is None:
                 break
-            done += outcomes
+            done.append(outcome)
         return done
 
-    def _with_retries(self, action: Callable[[], list[StepOutcome]], steps: Sequence[Step]) -> list[StepOutcome]:
-        """Return the outcomes; unchanged lives with a reason if these steps cannot be done now; none if none can."""
+    def _with_retries(self, step: Step, ranger: PolicyRest) -> StepOutcome | None:
+        """Return the outcome; an unchanged life with a reason if it cannot be done now; `None` if no step can."""
         tries, deadline = 0, time.monotonic() + self.patience
         while not self._over.is_set():
             tries += 1
             try:
-                outcomes = action()
+                outcome = carry_out(step, ranger)
             except ConflictingChange as e:
                 if tries >= TRIES:
-                    return _unchanged(steps, e)
+                    return _unchanged(step, e)
             except AdminUnreachable as e:
                 if time.monotonic() >= deadline:
                     self._stop(e)
             except (AdminFailed, UnexpectedAnswer) as e:
                 if tries >= TRIES or isinstance(e, UnexpectedAnswer):
-                    return self._failed_steps(steps, e)
+                    return self._failed_step(step, e)
             except RangerAdminError as e:
                 self._stop(e)
             else:
                 self._failed = 0
-                return outcomes
+                return outcome
             self._over.wait(_pause(tries))
-        return []
+        return None
 
     def _stop(self, error: RangerAdminError) -> None:
         with self._lock:
             self.error = self.error or error
         self._over.set()
 
-    def _failed_steps(self, steps: Sequence[Step], error: RangerAdminError) -> list[StepOutcome]:
+    def _failed_step(self, step: Step, error: RangerAdminError) -> StepOutcome:
         with self._lock:
             self._failed += 1
             self.error = self.error or error
         if self._failed >= FAILURES:
             self._over.set()
-        return _unchanged(steps, error)
+        return _unchanged(step, error)
 
 
-def _unchanged(steps: Sequence[Step], error: RangerAdminError) -> list[StepOutcome]:
-    return [StepOutcome(step, replace(step.life, reason=str(error))) for step in steps]
+def _unchanged(step: Step, error: RangerAdminError) -> StepOutcome:
+    return StepOutcome(step, replace(step.life, reason=str(error)))
 
 
 def _pause(tries: int) -> float:

@@ -1,20 +1,25 @@
-"""Writer of policies: creates ours by POST, deletes them with their entity, and touches no others.
-
-The optional exception is `spark_sync.grants.merger`.
-"""
+"""Writer of policies: creates ours by POST, deletes them with their entity, and touches no others."""
 
 from __future__ import annotations
 
-from ranger_cdap.errors import NotFound, RequestRejected, SyncError
+from typing import NamedTuple
+
+from ranger_cdap.errors import NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants import merger
 from spark_sync.grants.grant_policy import content_of, overwritten
-from spark_sync.grants.outcome import StepOutcome
-from spark_sync.grants.plan import CreateGrant, Join, Leave, Merge, NoOp, RevokeMerged, RevokePolicy, Step
+from spark_sync.grants.plan import CreateGrant, NoOp, RevokePolicy, Step
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.refusals import RESOURCE_TAKEN, is_taken, other_name, other_policy, unknown_principal
+from spark_sync.grants.refusals import is_taken, other_name, other_policy, unknown_principal
 from spark_sync.ledger.life import Life, State
+
+
+class StepOutcome(NamedTuple):
+    """A step and the resulting life; `revoked`: the step removed a grant from Ranger, which had not gone before."""
+
+    step: Step
+    life: Life
+    revoked: bool = False
 
 
 def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
@@ -27,17 +32,10 @@ def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
     match step:
         case CreateGrant():
             return StepOutcome(step, _create(step, ranger))
-        case Merge():
-            return StepOutcome(step, merger.merge(step, ranger))
         case RevokePolicy():
-            life, revoked = _revoke(step, ranger)
-            return StepOutcome(step, life, revoked and step.life.state is not State.APPLIED)  # one that moved is kept
-        case RevokeMerged():
-            return StepOutcome(step, *merger.remove(step, ranger))
+            return StepOutcome(step, *_revoke(step, ranger))
         case NoOp():
             return StepOutcome(step, step.done)
-        case Join() | Leave():
-            raise SyncError("changes to a policy of several entities are carried out together, by `write_shared`")
 
 
 def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
@@ -59,22 +57,15 @@ def _existing_policy(step: CreateGrant, refusal: RequestRejected, ranger: Policy
             return _bring_up_to_date(step, ours, ranger)
         except RequestRejected as e:
             return _refused(step, e)
-    other, name = _other_policy(step, refusal, ranger)
-    why = ""
-    if step.may_merge and other is not None and RESOURCE_TAKEN in refusal.reason_codes:
-        begun = merger.begin(step, other, ranger)
-        if isinstance(begun, Life):
-            return begun
-        why = f" and nothing is added to it because it {begun}"
     advice = f"add {', '.join(step.grant.accesses)} for `{step.grant.user}` to it"
-    return step.life.become(State.BLOCKED, reason=f"{name} already exists{why}; {advice}")
+    return step.life.become(State.BLOCKED, reason=f"{_other_policy(step, refusal, ranger)} already exists; {advice}")
 
 
-def _other_policy(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest) -> tuple[Policy | None, str]:
-    """Return the policy that Ranger's refusal names, if it can be found, and its name for messages."""
+def _other_policy(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest) -> str:
+    """Return the policy that Ranger's refusal names, as messages name it."""
     name = other_name(refusal)
     other = None if name is None else ranger.policy_by_name(step.policy.service, name)
-    return other, f"policy {other.id} (`{name}`)" if other else other_policy(refusal)
+    return f"policy {other.id} (`{name}`)" if other else other_policy(refusal)
 
 
 def _bring_up_to_date(step: CreateGrant, ours: Policy | None, ranger: PolicyRest) -> Life:

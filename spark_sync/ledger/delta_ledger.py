@@ -20,16 +20,7 @@ from spark_sync.ledger.fold import known_life
 from spark_sync.ledger.fold_progress import FoldProgress, FoldProgressFile, forget_progress
 from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, History, LedgerChange, Scope
-from spark_sync.ledger.ledger_queries import (
-    EXISTING,
-    LAST_CHANGE,
-    NEWEST_CHANGES,
-    OF_OTHERS,
-    PLACED,
-    LedgerQueries,
-    in_place,
-    quoted,
-)
+from spark_sync.ledger.ledger_queries import EXISTING, LAST_CHANGE, NEWEST_CHANGES, OF_OTHERS, LedgerQueries, quoted
 from spark_sync.ledger.ledger_rows import Row, change_rows, event_row, life_of, life_row
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.ledger_version import TableVersion
@@ -44,7 +35,6 @@ if TYPE_CHECKING:
 _MOST_CHANGES: Final = 20_000
 _MOST_FILES: Final = 16
 _IDS_A_QUERY: Final = 1_000
-_PLACES_A_QUERY: Final = 50
 _NO_VERSIONS: Mapping[EntityId, tuple[str, ...]] = {}
 _NO_JOURNALS: Mapping[str, str] = {}
 
@@ -129,19 +119,6 @@ class DeltaLedger:
         ended = quoted(State.CLOSED.value, State.UNCONFIRMED.value)
         unowned = f"state = {quoted(State.KNOWN.value)} AND creator IS NULL"
         return self._lives(f"state NOT IN ({ended}) AND NOT ({unowned})")
-
-    def lives_in(self, places: Collection[str]) -> list[Life]:
-        """Implement `Ledger.lives_in`."""
-        wanted = frozenset(places)
-        if not wanted:
-            return []
-        few = len(wanted) <= _PLACES_A_QUERY
-        lives = self._lives(" OR ".join(map(in_place, sorted(wanted))) if few else PLACED)
-        return lives if few else [life for life in lives if not wanted.isdisjoint(life.places)]
-
-    def place_sizes(self, creators: Collection[str]) -> dict[str, int]:
-        """Implement `Ledger.place_sizes`."""
-        return {row["place"]: row["lives"] for row in self._tables.query(self._queries.place_sizes(creators))}
 
     def find_lives(
         self, *, entities: Collection[EntityId] = (), states: Collection[State] = (), creators: Collection[str] = ()

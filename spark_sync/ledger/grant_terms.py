@@ -25,8 +25,8 @@ _GRANTED: Final = (State.APPLIED, State.PENDING, State.FAILED)
 class GrantGroup:
     """Lives that are alike in everything settings decide.
 
-    `terms`: `None` if an earlier release decided. `has_creator`: they have a creator. `has_policy`: a policy of ours
-    holds the grant, `is_shared`: one of several entities. `by_settings`: a reason of `BY_SETTINGS`.
+    `terms`: `None` if an earlier release decided. `has_creator`: they have a creator. `by_settings`: a reason of
+    `BY_SETTINGS`.
     """
 
     state: State
@@ -34,9 +34,7 @@ class GrantGroup:
     accesses: tuple[str, ...]
     terms: GrantTerms | None
     has_creator: bool
-    has_policy: bool
     by_settings: bool
-    is_shared: bool = False
 
     @classmethod
     def of(cls, life: Life) -> GrantGroup:
@@ -47,9 +45,7 @@ class GrantGroup:
             life.accesses,
             life.terms,
             has_creator=life.creator is not None,
-            has_policy=life.policy_id >= 0 and not life.merged,
             by_settings=life.reason in BY_SETTINGS,
-            is_shared=bool(life.places),
         )
 
     @property
@@ -73,7 +69,7 @@ class GrantGroup:
             return False
         if self.terms.plugins != now.plugins and self.state in (State.APPLIED, State.KNOWN):
             return True
-        return self.state is State.APPLIED and self.has_policy and self.terms.items != now.items
+        return self.state is State.APPLIED and self.terms.items != now.items
 
 
 def counts_of(groups: Iterable[tuple[GrantGroup, int]]) -> Counter[State]:
@@ -82,12 +78,6 @@ def counts_of(groups: Iterable[tuple[GrantGroup, int]]) -> Counter[State]:
     for group, size in groups:
         counts[group.state] += size
     return counts
-
-
-def in_other_layout(groups: Iterable[tuple[GrantGroup, int]], *, shared: bool) -> int:
-    """Return the number of applied grants in policies of ours of the other layout than that of `shared` policies."""
-    ours = ((group, size) for group, size in groups if group.state is State.APPLIED and group.has_policy)
-    return sum(size for group, size in ours if group.is_shared != shared)
 
 
 @dataclass(frozen=True, slots=True)

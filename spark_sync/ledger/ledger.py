@@ -78,12 +78,6 @@ class Ledger(Protocol):
     def lives(self, states: Collection[State]) -> list[Life]:
         """Return the lives in one of those states, by entity and number."""
 
-    def lives_in(self, places: Collection[str]) -> list[Life]:
-        """Return the lives whose grant may be in one of those policies of several entities, by entity and number."""
-
-    def place_sizes(self, creators: Collection[str]) -> Mapping[str, int]:
-        """Return how many grants of these creators each policy of several entities holds, or may hold."""
-
     def grant_groups(self) -> list[tuple[GrantGroup, int]]:
         """Return the groups of lives that are alike in everything settings decide, each with its size."""
 

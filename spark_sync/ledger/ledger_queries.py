@@ -10,7 +10,7 @@ from spark_sync.ledger.event import NEVER, Stage
 from spark_sync.ledger.fold_progress import FoldProgress
 from spark_sync.ledger.grant_terms import BY_SETTINGS
 from spark_sync.ledger.ledger_rows import CHANGES, LIVES, PLACE
-from spark_sync.ledger.life import OWN_POLICY, State
+from spark_sync.ledger.life import State
 
 _NEWEST: Final = (
     "WITH newest AS (SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY instance, entity, number"
@@ -23,18 +23,9 @@ OF_OTHERS: Final = f"entity NOT IN (SELECT entity FROM lives WHERE {EXISTING})"
 """The condition for lives of all other entities."""
 
 
-PLACED: Final = "coalesce(cardinality(places), 0) > 0"
-"""The condition for lives whose grant is, or may be, in a policy of several entities."""
-
-
 def quoted(*texts: str) -> str:
     """Return texts as literals of SQL with commas, `NULL` for none."""
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts) or "NULL"
-
-
-def in_place(place: str) -> str:
-    """Return the condition for lives whose grant may be in that policy of several entities."""
-    return f"array_has(places, {quoted(place)})"
 
 
 def columns(names: Iterable[str]) -> str:
@@ -87,18 +78,9 @@ class LedgerQueries:
         """Select `GrantGroup`s and their sizes."""
         selected = (
             "state, type, accesses, terms, creator IS NOT NULL AS has_creator,"
-            " coalesce(policy_id >= 0 AND coalesce(cardinality(merged), 0) = 0, false) AS has_policy,"
-            f" coalesce(reason IN ({quoted(*sorted(BY_SETTINGS))}), false) AS by_settings, {PLACED} AS is_shared,"
-            " count(*) AS lives"
+            f" coalesce(reason IN ({quoted(*sorted(BY_SETTINGS))}), false) AS by_settings, count(*) AS lives"
         )
-        return f"{self.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"
-
-    def place_sizes(self, creators: Iterable[str]) -> str:
-        """Select the policies of several entities that may hold grants of these creators, each with their number."""
-        holder = "coalesce(nullif(creator, ''), former)"
-        here = f"{PLACED} AND state <> {quoted(State.CLOSED.value)} AND {holder} IN ({quoted(*creators)})"
-        places = self.lives(here, "unnest(places) AS place")
-        return f"SELECT place, count(*) AS lives FROM ({places}) WHERE place <> {quoted(OWN_POLICY)} GROUP BY 1"
+        return f"{self.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5, 6"
 
     def newest_baseline(self) -> str:
         """Select the newest inventory."""

@@ -56,7 +56,7 @@ LIVES: Final = pa.schema(
         *_fields(_TEXT, "ended_source", "ended_id"),
         *_fields(_NUMBER, "policy_id", "policy_version"),
         *_fields(_TEXT, "source", "event"),
-        *_fields(_TEXTS, "applied", "merged"),
+        *_fields(_TEXTS, "applied"),
         *_fields(_TEXT, "conflict", "written"),
         *_fields(_NUMBER, "certain"),
         *_fields(_TEXTS, "candidates"),
@@ -64,7 +64,6 @@ LIVES: Final = pa.schema(
         *_fields(pa.bool_(), "revoke"),
         *_fields(_TEXTS, "versions"),
         *_fields(pa.int32(), "rule"),
-        *_fields(_TEXTS, "places"),
         pa.field(
             "terms",
             pa.struct(
@@ -91,7 +90,7 @@ PLACE: Final = ("entity", "type", "parts", "namespace", "application")
 """The columns that name an entity and what it is in."""
 
 _LIFE_TEXTS = ("source", "event", "written", "conflict", "former")
-_LIFE_LISTS = ("accesses", "applied", "merged", "candidates", "places")
+_LIFE_LISTS = ("accesses", "applied", "candidates")
 _LIFE_SAME = ("number", "creator", "state", "reason", "policy_id", "policy_version", "versions", "terms")
 _EVENT_TEXTS = ("requester", "clock", "check", "request", "version", "child", "caller")
 _EVENT_TIMES = ("started", "ended", "received")
@@ -165,7 +164,6 @@ def life_row(instance: str, life: Life) -> dict[str, Any]:
         "source": life.source,
         "event": life.event,
         "applied": life.applied,
-        "merged": life.merged,
         "conflict": life.conflict,
         "written": life.written,
         "certain": life.certain,
@@ -174,7 +172,6 @@ def life_row(instance: str, life: Life) -> dict[str, Any]:
         "revoke": life.revoke,
         "versions": life.versions,
         "rule": life.rule,
-        "places": life.places,
         "terms": msgspec.to_builtins(life.terms),
     }
 

@@ -86,10 +86,6 @@ RULE: Final = 2
 """The current version of the fold's rule; version 1 took the earliest request for the creator's."""
 
 
-OWN_POLICY: Final = ""
-"""The place of a grant in a policy of its entity alone."""
-
-
 MANUAL: Final = "by hand"
 """The source of a life decided by a manual override; stored in the ledger."""
 
@@ -135,14 +131,13 @@ class Life:
     `creator`: its owner; `None` if the baseline found it. `source`, `event`: the event that says so. `begun`, `ended`:
     positions in the order of events; `certain`: when its first successful request was over (epoch milliseconds).
     `accesses`: the access types the creator is to get; `applied`: those our policy gives them; `written`: its content
-    as sent (SHA-256); `merged`: those added to a policy of another author. `policy_id`, `policy_version`: that policy,
-    -1 for none. `conflict`: a doubt that an older rule ignored; shown only.
+    as sent (SHA-256). `policy_id`, `policy_version`: that policy, -1 for none. `conflict`: a doubt that an older rule
+    ignored; shown only.
 
     `candidates`: the users who may have created a contested life. `former`: the holder of the grant before it was
     contested. `revoke`: a contested or suspended life may still have a grant in Ranger. `versions`: those of the
     inventory, `None` if it lists none. `rule`: the version of the rule that decided. `terms`: the settings that decided
-    the grant, `None` if an earlier release did. `places`: the policies that may hold the grant, those of several
-    entities by `PolicyPlace`, the entity's own as `OWN_POLICY`; it belongs into the last one. Empty: its own.
+    the grant, `None` if an earlier release did.
     """
 
     entity: EntityId
@@ -158,7 +153,6 @@ class Life:
     source: str = ""
     event: str = ""
     applied: tuple[str, ...] = ()
-    merged: tuple[str, ...] = ()
     written: str = ""
     conflict: str = ""
     certain: int = 0
@@ -168,7 +162,6 @@ class Life:
     versions: tuple[str, ...] | None = None
     rule: int = RULE
     terms: GrantTerms | None = None
-    places: tuple[str, ...] = ()
 
     def become(self, state: State, **changes: Any) -> Life:
         """Return the life in another state, with further changes.
@@ -184,21 +177,6 @@ class Life:
     def holder(self) -> str:
         """Return the creator or, of a contested life, the former holder of the grant; empty for none."""
         return self.creator or self.former
-
-    @property
-    def home(self) -> str:
-        """Return the place of the grant: that of a policy of several entities, or `OWN_POLICY`."""
-        return self.places[-1] if self.places else OWN_POLICY
-
-    @property
-    def is_moving(self) -> bool:
-        """Return whether the grant is still to be removed from a former policy."""
-        return len(self.places) > 1
-
-    def without_place(self, place: str) -> Life:
-        """Return the life whose grant is not in that policy."""
-        rest = tuple(other for other in self.places if other != place)
-        return replace(self, places=() if rest == (OWN_POLICY,) else rest)
 
     @property
     def stuck_state(self) -> State:

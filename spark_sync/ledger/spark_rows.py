@@ -35,7 +35,7 @@ def life_column() -> Column:
     begun = _position(F.col("begun"), F.lit(False), F.col("begun_source"), F.col("begun_id"))
     ended = _position(F.col("ended"), F.lit(True), F.col("ended_source"), F.col("ended_id"))
     texts = ("source", "event", "written", "conflict", "former")
-    lists = ("accesses", "applied", "merged", "candidates", "places")
+    lists = ("accesses", "applied", "candidates")
     same = ("number", "creator", "state", "reason", "policy_id", "policy_version", "versions", "terms")
     return F.struct(
         F.struct(F.col("type").alias("type"), F.col("parts").alias("parts")).alias("entity"),

@@ -11,9 +11,8 @@ from typing import Final
 from uuid import UUID
 
 from ranger_cdap.cdap.creations import load_creations
-from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types
-from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held
-from ranger_cdap.cdap.shared_policy import PolicyPlace, named_entities, read_shared
+from ranger_cdap.cdap.entity import EntityId, entity_type, from_resource
+from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
 from ranger_cdap.errors import UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of
@@ -57,17 +56,13 @@ class Drift(StrEnum):
 class Facts:
     """Facts about one entity.
 
-    `policies`: those in Ranger with the guid of one of its lives, by the life's number. `foreign`: unmanaged policies
-    with our additions, by id. `shared`: those of several entities where its lives may have a grant, and those that have
-    one of it that the ledger does not record, by place. `listed`: whether the inventory, taken at `taken`, has it;
-    `None` without one.
+    `policies`: those in Ranger with the guid of one of its lives, by the life's number. `listed`: whether the
+    inventory, taken at `taken`, has it; `None` without one.
     """
 
     entity: EntityId
     lives: tuple[Life, ...] = ()
     policies: Mapping[int, Policy] = field(default_factory=dict)
-    foreign: Mapping[int, Policy] = field(default_factory=dict)
-    shared: Mapping[str, Policy] = field(default_factory=dict)
     listed: bool | None = None
     taken: int = 0
 
@@ -82,19 +77,12 @@ class Facts:
         """Return the open life, if the ledger has one."""
         return next((life for life in self.decided if life.is_open), None)
 
-    def holding(self, life: Life) -> Policy | None:
-        """Return the policy that holds the grant of a life of it: ours or, with our additions, an unmanaged one."""
-        if life.home:
-            return self.shared.get(life.home)
-        return self.foreign.get(life.policy_id) if life.merged else self.policies.get(life.number)
-
 
 @dataclass(frozen=True, slots=True)
 class DriftFinding:
     """A difference about life `number` of an entity (0 if the ledger has none), with everything needed to repair it.
 
     `life`: that life in the ledger. `policy`: its policy in Ranger; `users`: those named by an unrecorded policy.
-    `place`: that of a policy of several entities.
     `facts`: the entity, with all its lives.
     """
 
@@ -104,7 +92,6 @@ class DriftFinding:
     life: Life | None = None
     policy: Policy | None = None
     users: tuple[str, ...] = ()
-    place: str = ""
 
     @property
     def entity(self) -> EntityId:
@@ -141,49 +128,22 @@ def survey(
     for life in lives:
         lives_of.setdefault(life.entity, []).append(life)
         by_guid[guid_of(life, settings.instance)] = life
-    shared = _shared(lives_of, policies := list(policies), settings.instance)
     ours: dict[EntityId, dict[int, Policy]] = {}
-    by_id: dict[int, Policy] = {}
     for policy in policies:
-        if policy.id is not None:
-            by_id[policy.id] = policy
         if holds := by_guid.get(policy.guid) or _unrecorded(policy, lives_of, settings.instance):
             ours.setdefault(holds.entity, {})[holds.number] = policy
     listed = frozenset(inventory.entities) if inventory else frozenset[EntityId]()
 
-    def facts(entity: EntityId) -> Facts:
-        mine = lives_of.get(entity, [])
-        added_to = {life.policy_id for life in mine if life.merged} & by_id.keys()
-        return Facts(
+    return [
+        Facts(
             entity,
-            tuple(mine),
+            tuple(lives_of.get(entity, ())),
             ours.get(entity, {}),
-            foreign={number: by_id[number] for number in added_to},
-            shared=shared.get(entity, {}),
             listed=entity in listed if inventory else None,
             taken=inventory.taken if inventory else 0,
         )
-
-    return [facts(entity) for entity in sorted({*lives_of, *ours, *shared, *listed})]
-
-
-def _shared(
-    lives_of: Mapping[EntityId, Collection[Life]], policies: Iterable[Policy], instance: str
-) -> dict[EntityId, dict[str, Policy]]:
-    """Return the policies of several entities that concern each entity: by the ledger, or by what is in them."""
-    members: dict[str, list[tuple[str, EntityId]]] = {}
-    for entity, lives in lives_of.items():
-        for place in {place for life in lives for place in life.places if place}:
-            members.setdefault(PolicyPlace.parse(place).guid, []).append((place, entity))
-    found: dict[EntityId, dict[str, Policy]] = {}
-    for policy in policies:
-        for place, entity in members.get(policy.guid, ()):
-            found.setdefault(entity, {})[place] = policy
-        content = read_shared(policy) if may_be_ours(policy) and policy.additional_resources else None
-        if content is not None and content.terms.instance == instance and content.place.guid == policy.guid:
-            for entity in content.entities:
-                found.setdefault(entity, {})[str(content.place)] = policy
-    return found
+        for entity in sorted({*lives_of, *ours, *listed})
+    ]
 
 
 def drift_of(facts: Facts, settings: PlanSettings, *, no_creator: bool = False) -> list[DriftFinding]:
@@ -191,7 +151,7 @@ def drift_of(facts: Facts, settings: PlanSettings, *, no_creator: bool = False) 
     found = [*_of_policies(facts, settings), *_of_lives(facts, settings)]
     current = facts.current
     if current is not None and not found:
-        there = facts.holding(current)
+        there = facts.policies.get(current.number)
         if is_changed(current, regranted(current, there, settings)):
             found.append(DriftFinding(Drift.OUTDATED, facts, current.number, current, there))
     if current is None and not found and _is_unknown(facts):
@@ -214,67 +174,31 @@ def _of_policies(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]
         )
         kind = Drift.STALE if over or later else Drift.UNRECORDED
         yield DriftFinding(kind, facts, number, life, policy, tuple(_users(policy, facts.entity, settings.instance)))
-    yield from _of_shared(facts, settings)
-
-
-def _of_shared(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
-    """Return the findings about policies of several entities that have the entity without a life that records it."""
-    current = facts.current
-    for place, policy in facts.shared.items():
-        content = read_shared(policy)
-        if content is None or facts.entity not in content.entities:
-            continue  # edited, or not there
-        if any(place in life.places for life in facts.lives):
-            continue
-        users = tuple(_users(policy, facts.entity, settings.instance))
-        former = [life for life in facts.decided if not life.is_open and life.holder in users]
-        if current is not None and current.state is State.KNOWN:
-            yield DriftFinding(Drift.UNRECORDED, facts, current.number, current, policy, users, place)
-        elif current is None and not facts.decided:
-            yield DriftFinding(Drift.UNRECORDED, facts, 1, None, policy, users, place)
-        else:
-            life = former[-1] if former else None
-            yield DriftFinding(Drift.STALE, facts, life.number if life else 0, life, policy, users, place)
-
-
-def _is_in(entity: EntityId, policy: Policy, settings: PlanSettings) -> bool:
-    return entity in named_entities(policy, settings.instance)
 
 
 def _of_lives(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
     """Return the findings about lives with a present or former grant that Ranger or the inventory contradicts."""
     for life in facts.decided:
-        policy = facts.holding(life) if life.home else facts.policies.get(life.number)
+        policy = facts.policies.get(life.number)
         if life.state not in (*GRANTING_STATES, State.CLOSING):
             continue
         if life.is_open and facts.listed is False and life.begun.time < facts.taken:
             yield DriftFinding(Drift.ENTITY_DELETED, facts, life.number, life, policy)
-        elif life.is_open and _is_missing(life, facts, settings):
+        elif life.is_open and _is_missing(life, facts):
             yield DriftFinding(Drift.MISSING, facts, life.number, life)
         elif policy is not None and _is_edited(life, policy, settings):
             yield DriftFinding(Drift.EDITED, facts, life.number, life, policy)
 
 
-def _is_missing(life: Life, facts: Facts, settings: PlanSettings) -> bool:
-    if life.home:
-        there = facts.holding(life)
-        sent = life.state in (State.APPLIED, State.BLOCKED) and life.policy_id >= 0
-        return sent and (there is None or not _is_in(life.entity, there, settings))
-    if life.merged:
-        theirs = facts.holding(life)
-        left = held(theirs, life.creator or "") & frozenset(life.merged) if theirs else ()
-        return life.state in (State.APPLIED, State.BLOCKED) and not left
+def _is_missing(life: Life, facts: Facts) -> bool:
     if life.state is State.PENDING and not life.accesses:
         return False  # a killed run deleted it; the next one records that
     return life.policy_id >= 0 and life.number not in facts.policies
 
 
 def _is_edited(life: Life, policy: Policy, settings: PlanSettings) -> bool:
-    if life.merged or (life.state in (State.PENDING, State.FAILED) and life.policy_id < 0):
+    if life.state in (State.PENDING, State.FAILED) and life.policy_id < 0:
         return False  # the next run compares it itself
-    if life.home:
-        unsent = life.state in (State.PENDING, State.FAILED)
-        return not unsent and _is_in(life.entity, policy, settings) and read_shared(policy) is None
     if life.is_open and life.written:
         pending = life.state in (State.PENDING, State.FAILED)
         return content_of(policy) not in (sent_contents(life, settings) if pending else {life.written})
@@ -315,9 +239,9 @@ def unexplained(lives: Iterable[Life], policies: Iterable[Policy], instance: str
     guids = set()
     for life in lives:
         lives_of.setdefault(life.entity, []).append(life)
-        guids |= {guid_of(life, instance), *(PolicyPlace.parse(place).guid for place in life.places if place)}
+        guids.add(guid_of(life, instance))
     for policy in filter(may_be_ours, policies):
-        if policy.guid not in guids and read_shared(policy) is None and _unrecorded(policy, lives_of, instance) is None:
+        if policy.guid not in guids and _unrecorded(policy, lives_of, instance) is None:
             yield policy
 
 
@@ -334,13 +258,7 @@ def _unrecorded(policy: Policy, lives_of: Mapping[EntityId, Collection[Life]], i
 
 def named_entity(policy: Policy, instance: str) -> EntityId | None:
     """Return the entity that a policy is on, if it is exactly one."""
-    values = {level: resource.values for level, resource in policy.resources.items()}
-    if any(len(several) != 1 for several in values.values()) or values.get("instance") != [instance]:
+    if any(len(resource.values) != 1 for resource in policy.resources.values()):
         return None
-    levels = frozenset(values)
-    if values.get("program") == ["*"]:  # an application and its programs
-        levels -= {"program"}
-    for kind in entity_types().values():
-        if frozenset(kind.path) == levels:
-            return EntityId(kind.name, tuple(values[level][0] for level in kind.path[1:]))
-    return None
+    found = from_resource({level: resource.values[0] for level, resource in policy.resources.items()})
+    return found[1] if found and found[0] == instance else None

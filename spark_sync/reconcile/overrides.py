@@ -23,13 +23,10 @@ _NOT_SENT = (State.KNOWN, State.UNCONFIRMED)
 
 
 def retry(life: Life) -> Life | None:
-    """Return the life made pending again; `None` if it is neither blocked nor failed.
-
-    Our policy may still be replaced, and our additions to an unmanaged one removed.
-    """
+    """Return the life made pending again, so that our policy may be replaced; `None` if not blocked or failed."""
     if life.state not in _RETRIED:
         return None
-    if life.state is State.FAILED or life.merged:
+    if life.state is State.FAILED:
         return life.become(State.PENDING, reason="")
     return life.become(State.PENDING, reason="", policy_id=-1, policy_version=-1, applied=())
 
@@ -148,7 +145,7 @@ def _forgotten(life: Life) -> str:
 def _may_grant(life: Life) -> bool:
     """Return whether Ranger may have a grant of it; a killed run may not have recorded that."""
     sent = life.revoke if is_doubted(life) else life.state not in (*_NOT_SENT, State.BLOCKED)
-    return sent or life.policy_id >= 0 or bool(life.merged or life.applied or life.written)
+    return sent or life.policy_id >= 0 or bool(life.applied or life.written)
 
 
 def _over(life: Life) -> Life:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.shared_policy import PolicyPlace, named_entities
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy
@@ -27,6 +26,7 @@ from spark_sync.reconcile.drift import (
     drift_of,
     find_drift,
     may_be_ours,
+    named_entity,
     survey,
     unexplained,
 )
@@ -45,9 +45,6 @@ class PolicyReader(Protocol):
 
     def policy_by_guid(self, service: str, guid: str) -> Policy | None:
         """Return the policy with that guid."""
-
-    def policy_by_id(self, policy_id: int) -> Policy | None:
-        """Return the policy with that id."""
 
 
 class RangerClient(PolicyReader, PolicyRest, Protocol):
@@ -112,7 +109,8 @@ def lives_to_compare(
     Most lives of a large ledger are none of these: known without a creator, or ended.
     """
     granted = {life.entity for life in ledger.lives_with_grants()}
-    named = {entity for policy in filter(may_be_ours, policies) for entity in named_entities(policy, instance)}
+    ours = filter(may_be_ours, policies)
+    named = {entity for policy in ours if (entity := named_entity(policy, instance))}
     if len(touched := {*granted, *named, *entities}) <= FEW_EVENTS:
         lives = ledger.find_lives(entities=touched) if touched else []
         if not any(unexplained(lives, policies, instance)):
@@ -141,11 +139,7 @@ def gather_facts(
     for life in (finding.life for finding in missing if not entities or finding.entity in entities):
         if life is None:
             continue
-        if life.merged:
-            found = ranger.policy_by_id(life.policy_id)
-        else:
-            guid = PolicyPlace.parse(life.home).guid if life.home else guid_of(life, settings.instance)
-            found = ranger.policy_by_guid(settings.service, guid)
+        found = ranger.policy_by_guid(settings.service, guid_of(life, settings.instance))
         if found is not None:
             found_too.append(found)
     known = survey(lives, [*policies, *found_too], inventory, settings)

@@ -14,11 +14,11 @@ from typing import Final
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
-from spark_sync.grants.outcome import StepOutcome
-from spark_sync.grants.plan import PlanSettings, Step
+from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.push import SENDING, first_steps, push, ranger_admin
+from spark_sync.grants.push import SENDING, push, ranger_admin
 from spark_sync.grants.regrant import is_changed, regranted
+from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.ledger import Ledger, LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Facts
@@ -67,12 +67,12 @@ def regrant(
         changes = regrants(ledger, settings, planning, entities=entities, ranger=ranger)
         sent = [after for before, after in changes if is_changed(before, after)]
         kept = tuple(after for _, after in changes if after.state is State.BLOCKED)
-        planned = tuple(first_steps(ledger, sent, planning))
+        planned = tuple(plan(sent, planning))
         if not send:
             return RegrantReport(planned, kept)
         record(ledger, changes)
         progress(SENDING)
-        outcomes, error = push(ledger, settings, ranger, progress=progress)
+        outcomes, error = push(ledger, settings, ranger, planning=planning, progress=progress)
     return RegrantReport(planned, kept, tuple(outcomes), error)
 
 
@@ -102,7 +102,7 @@ def changes_of(known: Iterable[Facts], planning: PlanSettings) -> Iterable[tuple
     """Return the lives that changed settings concern, before and after. Pure."""
     for facts in known:
         for life in facts.lives:
-            after = regranted(life, facts.holding(life), planning)
+            after = regranted(life, facts.policies.get(life.number), planning)
             if after != life:
                 yield life, after
 

@@ -78,8 +78,8 @@ def repair_all(
 
 def _adopt_edited(finding: DriftFinding) -> LedgerChange | None:
     life, policy = finding.life, finding.policy
-    if life is None or policy is None or not life.is_open or life.home:
-        return None  # of a policy of several entities the ledger does not keep the content
+    if life is None or policy is None or not life.is_open:
+        return None
     standing = _policy_fields(policy, life.creator or "")
     return _one(life.become(State.APPLIED, reason="", terms=MANUAL_TERMS, **standing))
 
@@ -93,7 +93,7 @@ def _release_edited(finding: DriftFinding) -> LedgerChange | None:
 
 def _revoke_edited(finding: DriftFinding) -> LedgerChange | None:
     life, policy = finding.life, finding.policy
-    if life is None or policy is None or life.is_open or life.home:
+    if life is None or policy is None or life.is_open:
         return None  # as long as the entity exists, the manual edit stays
     return _one(life.become(State.CLOSING, reason="", **_policy_fields(policy, life.creator or "")))
 
@@ -110,8 +110,8 @@ def _revoke_deleted(finding: DriftFinding) -> LedgerChange | None:
 
 
 def _release_deleted(finding: DriftFinding) -> LedgerChange | None:
-    if finding.life is None or finding.life.home:
-        return None  # a policy of several entities is administered as a whole
+    if finding.life is None:
+        return None
     ended = _ended(finding.life, finding.facts.taken)
     return _one(ended.become(State.CLOSED, reason=RELEASED, **WITHOUT_GRANT))
 
@@ -128,12 +128,12 @@ def _adopt_unrecorded(finding: DriftFinding) -> LedgerChange | None:
         life, former = known, tuple[Life, ...]()
     else:
         # The policy of a later life is only sent after the earlier life has ended.
-        if facts.current.number in facts.policies or facts.current.merged or facts.listed is False:
+        if facts.current.number in facts.policies or facts.listed is False:
             return None
         begun = facts.current.begun
         life = Life(facts.entity, finding.number, None, begun, State.KNOWN)
         former = (_ended(facts.current, begun.time),)
-    standing = _policy_fields(policy, creator, finding.place)
+    standing = _policy_fields(policy, creator)
     applied = life.become(State.PENDING).become(
         State.APPLIED,
         creator=creator,
@@ -149,8 +149,6 @@ def _adopt_unrecorded(finding: DriftFinding) -> LedgerChange | None:
 
 def _release_unrecorded(finding: DriftFinding) -> LedgerChange | None:
     current = finding.facts.current
-    if finding.place:
-        return None
     if current is not None and current.state is not State.KNOWN:
         return None
     if known := _known(finding):
@@ -165,7 +163,7 @@ def _revoke_unrecorded(finding: DriftFinding) -> LedgerChange | None:
     facts, holder = finding.facts, _holder(finding)
     if finding.policy is None or holder is None:
         return None
-    standing = _policy_fields(finding.policy, holder, finding.place)
+    standing = _policy_fields(finding.policy, holder)
     over = _over(finding, State.CLOSING, creator=holder, accesses=standing["applied"], reason="", **standing)
     if facts.listed is False or (facts.current is None and not facts.listed):
         return LedgerChange(finding.entity, (*_former(finding), over))
@@ -177,15 +175,15 @@ def _revoke_unrecorded(finding: DriftFinding) -> LedgerChange | None:
 
 def _revoke_stale(finding: DriftFinding) -> LedgerChange | None:
     holder = _holder(finding)
-    if finding.policy is None or holder is None or not _is_past(finding) or (finding.place and finding.life is None):
+    if finding.policy is None or holder is None or not _is_past(finding):
         return None
-    standing = _policy_fields(finding.policy, holder, finding.place)
+    standing = _policy_fields(finding.policy, holder)
     fields = {"creator": holder, "accesses": standing["applied"] or ACCESS_TYPES, "reason": "", **standing}
     return _one(_over(finding, State.CLOSING, **fields))
 
 
 def _release_stale(finding: DriftFinding) -> LedgerChange | None:
-    return _one(_over(finding, State.CLOSED, reason=RELEASED)) if _is_past(finding) and not finding.place else None
+    return _one(_over(finding, State.CLOSED, reason=RELEASED)) if _is_past(finding) else None
 
 
 _REPAIRS: Final[Mapping[tuple[Drift, RepairAction], Callable[[DriftFinding], LedgerChange | None]]] = {
@@ -204,14 +202,12 @@ _REPAIRS: Final[Mapping[tuple[Drift, RepairAction], Callable[[DriftFinding], Led
 }
 
 
-def _policy_fields(policy: Policy, user: str, place: str = "") -> dict[str, Any]:
-    """Return the fields of a life that records this policy as it is, at its place if it is one of several entities."""
+def _policy_fields(policy: Policy, user: str) -> dict[str, Any]:
+    """Return the fields of a life that records this policy as it is."""
     there = held(policy, user)
     return {
         "applied": tuple(access for access in ACCESS_TYPES if access in there),
-        "merged": (),
-        "written": "" if place else content_of(policy),
-        "places": (place,) if place else (),
+        "written": content_of(policy),
         "policy_id": -1 if policy.id is None else policy.id,
         "policy_version": -1 if policy.version is None else policy.version,
     }

@@ -12,6 +12,7 @@ from ranger_cdap.cdap.entity import (
     entity_id,
     entity_types,
     from_cdap,
+    from_resource,
     inner_types,
     parse_entity,
     resolve_entity,
@@ -52,7 +53,16 @@ def test_an_entity_has_one_resource_and_one_text(text: str, resource: dict[str, 
     entity = parse_entity(text)
 
     assert to_resource(entity, "cdap") == resource
+    assert from_resource(resource) == ("cdap", entity)
     assert str(entity) == text
+
+
+def test_a_resource_of_one_entity_names_it_and_any_other_names_none() -> None:
+    kv = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}
+    application = {"instance": "cdap", "namespace": "ns1", "application": "Shop"}
+    assert from_resource({**application, "program": "*"}) == ("cdap", EntityId("application", ("ns1", "Shop")))
+    others = [{}, {**kv, "dataset": "*"}, {**kv, "extra": "a"}, {"namespace": "ns1", "dataset": "kv"}, application | kv]
+    assert [from_resource(other) for other in others] == [None] * len(others)
 
 
 def test_every_type_of_the_definition_is_an_entity_type_and_the_other_way_round() -> None:

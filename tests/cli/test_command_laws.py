@@ -59,7 +59,7 @@ ASKED_ELSEWHERE = {
     "shadow report", "shadow close",
     "extension", "install-units",
     "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync lives",
-    "sync reconcile", "sync regrant", "sync relayout", "sync retry", "sync assign", "sync forget",
+    "sync reconcile", "sync regrant", "sync retry", "sync assign", "sync forget",
 }  # fmt: skip
 
 

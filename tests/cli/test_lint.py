@@ -67,11 +67,10 @@ def test_a_policy_that_would_stop_a_grant_is_a_note_and_only_with_a_sync_job(
     monkeypatch.chdir(tmp_path)
     entity = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["ns1"]}, "dataset": {"values": ["kv"]}}
     command = ["policies", "lint", "--policies", download(tmp_path / "p.json", policy(resources=entity))]
-    merging = ["--set", "sync.username=sync", "--set", "sync.merge_into_foreign=true"]
     codes = []
-    for settings in ([], merging, ["--set", "sync.username=sync"]):
+    for settings in ([], ["--set", "sync.username=sync"]):
         codes.append((main([*settings, *command]), "stops-grant" in capsys.readouterr().out))
-    assert codes == [(0, False), (0, False), (0, True)]
+    assert codes == [(0, False), (0, True)]
 
 
 def test_a_script_that_is_refused_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
-from ranger_cdap.cdap.shared_policy import SharedPolicy, SharedTerms, shared_policy
 from ranger_cdap.embedded_admin.model.documents import AdminPolicy
 from ranger_cdap.embedded_admin.rules.policy_rules import signature
 from ranger_cdap.policies.manage.service_setup import CurrentState, DesiredState, PolicyStep, SetupAction, plan
@@ -54,30 +53,12 @@ def synchronised() -> list[Policy]:
     return policies
 
 
-def shared(*entities: EntityId, user: str = "alice", repeats: int = 0) -> Policy:
-    grant = grant_for(entities[0], user, "cdap", ACCESS_TYPES, non_creators=())
-    terms = SharedTerms.of(entities[0], grant, delegate_admin=False)
-    return shared_policy(SharedPolicy(terms, 1, frozenset(entities)), SERVICE, repeats=repeats)
-
-
-def of_creators() -> list[Policy]:
-    """What `ranger-cdap sync` writes in the layout of creators: every type of entity, one and several of it."""
-    kinds = sorted(set(entity_types()) - {"instance"})
-    policies = []
-    for kind, count in product(kinds, (1, 2, 5)):
-        names = [f"worker.p{n}" if kind == "program" else f"p{n}" for n in range(count)]
-        above = [f"in{count}" for _ in entity_types()[kind].path[2:]]
-        policies.append(shared(*(EntityId(kind, (*above, name)) for name in names), user=f"user{count}"))
-    return policies
-
-
 PEOPLE: dict[str, Any] = {"admin_users": ("alice",), "admin_groups": ("admins",)}
 SETS: dict[str, list[Policy]] = {
     "set-up of administrators": set_up(**PEOPLE),
     "set-up of administrators and the master user": set_up(**PEOPLE, master_user="cdap"),
     "set-up of a master user who creates": set_up(master_user="cdap", master_may_create=True),
     "what the sync writes": synchronised(),
-    "what the sync writes for creators": of_creators(),
 }
 
 
@@ -115,14 +96,22 @@ def test_the_validators_do_refuse(java: JavaEngine, fields: dict[str, Any], text
 
 
 def test_ranger_compares_lists_of_resources_only_as_a_whole(java: JavaEngine) -> None:
-    """So ours never stand in the way of a policy on one entity, and one repetition tells two equal lists apart."""
-    one, other = (EntityId("dataset", ("ns1", name)) for name in ("a", "b"))
-    life = Life(one, 1, "alice", Position(1, False, "s", "1"), State.PENDING, accesses=ACCESS_TYPES)
-    grant = grant_for(one, "alice", "cdap", ACCESS_TYPES, non_creators=())
-    single = policy_for(life, grant, service=SERVICE, delegate_admin=False)
-    ours = [single, shared(one), shared(one, other, user="dave"), shared(one, other, user="bob", repeats=1)]
-    again = [shared(one, user="bob"), shared(other, one, user="carol")]
-    _, found = java.validate(service_definition(), SERVICE, map(sent, [*ours, *again]))
+    item = {"users": ["alice"], "accesses": [{"type": "read", "isAllowed": True}]}
+    one, other = (
+        {
+            level: {"values": [value]}
+            for level, value in {"instance": "cdap", "namespace": "ns1", "dataset": name}.items()
+        }
+        for name in ("a", "b")
+    )
+
+    def listing(name: str, first: Any, *more: Any) -> dict[str, Any]:
+        document = {"service": SERVICE, "name": name, "resources": first, "policyItems": [item]}
+        return {**document, "additionalResources": more} if more else document
+
+    accepted = [listing("1", one), listing("2", one, one), listing("3", one, other), listing("4", one, other, one)]
+    again = [listing("5", one, one), listing("6", other, one)]
+    _, found = java.validate(service_definition(), SERVICE, [*accepted, *again])
     assert found[:4] == [None] * 4
     assert all("error code[3010]" in str(text) for text in found[4:])
 

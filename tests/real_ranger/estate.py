@@ -158,7 +158,7 @@ class Estate:
         path.write_text(
             f'[ranger]\nurl = "{self.address.url}"\nservice = "{self.service}"\nallow_plain_http = true\nattempts = 1\n'
             f'[plugin]\n{accounts["plugin"]}cache_dir = "{self.directory}/cache"\n'
-            f"[sync]\n{accounts['sync']}merge_into_foreign = true\n"
+            f"[sync]\n{accounts['sync']}"
             f'[service]\nport = 0\ngrants = "bridge"\nevents_dir = "{self.directory}/events"\n'
             f'bridge_username = "{self.name("bridge")}"\nbridge_password = "{PASSWORD.reveal()}"\n'
             f'[audit]\nfile = "{self.directory}/audit.jsonl"\nspool_dir = "{self.directory}/spool"\n'

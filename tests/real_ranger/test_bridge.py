@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from ranger_cdap.cdap.grant import Grant
 from ranger_cdap.service.decision_service import DecisionService
-from tests.real_ranger.estate import Estate, Json
-from tests.real_ranger.test_merge import rights
+from tests.real_ranger.estate import V2, Estate, Json
 from tests.real_ranger.ui_forms import POLICIES, item, new_policy
 from tests.service.fixtures import CALLERS, World
 from tests.service.grants.test_grants import DONE, UNCHANGED, UPDATE, request, user
@@ -41,6 +41,15 @@ def ask(estate: Estate, bridge: DecisionService, path: str, by: str, more: tuple
     answer = world.ask("grant", "POST", f"/cdap/v1/{path}", body)
     assert answer.status == 200
     found: Json = answer.json
+    return found
+
+
+def rights(policy: Json) -> dict[str, set[str]]:
+    """The accesses of each user."""
+    found: dict[str, set[str]] = {}
+    for row in policy.get("policyItems", ()):
+        for user_ in row.get("users", ()):
+            found.setdefault(user_, set()).update(access["type"] for access in row.get("accesses", ()))
     return found
 
 
@@ -82,3 +91,21 @@ def test_without_the_right_to_forward_ranger_refuses_and_the_answer_says_so(
     answer = ask(estate, bridge, "grant", "alice")
     assert (answer["done"], answer["changed"], held(estate)) == (False, False, set())
     assert answer["reason"]
+
+
+def test_ranger_s_own_grant_goes_into_the_policy_of_that_resource_whatever_its_name(estate: Estate) -> None:
+    estate.set_up()
+    alice, bob = estate.user("alice"), estate.user("bob")
+    rows = [item("read", users=[bob]), item("execute", users=[alice])]
+    kv = {"instance": ["cdap"], "namespace": ["ns1"], "dataset": ["kv"]}
+    policy = estate.done("POST", POLICIES, new_policy(estate.service, "theirs", kv, policyItems=rows))
+    before = estate.policies()
+    one = Grant({"instance": "cdap", "namespace": "ns1", "dataset": "kv"}, alice, ("write",))
+    with estate.client(estate.name("sync")) as sync:
+        for _ in range(2):
+            sync.grant_access(estate.service, one, grantor=estate.name("sync"))
+            found = estate.done("GET", f"{V2}/policy/{policy['id']}")
+            assert rights(found) == {alice: {"execute", "write"}, bob: {"read"}}
+            assert set(estate.policies()) == set(before)
+        sync.revoke_access(estate.service, one, grantor=estate.name("sync"))
+    assert rights(estate.policies()["theirs"]) == rights(before["theirs"])

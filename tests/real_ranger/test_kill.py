@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
 import pytest
 
 from ranger_cdap.config import Settings
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.transfer import portable
 from spark_sync.grants.push import push
+from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.life import State
 from tests.real_ranger.estate import Estate, Json
 from tests.real_ranger.killed import KILLED, Killer, killer
@@ -111,9 +111,7 @@ def test_a_killed_command_run_again_ends_as_one_that_was_not(estate: Estate, kil
 def test_a_push_killed_at_a_request_is_completed_by_the_next(estate: Estate, what: str, at: str) -> None:
     estate.set_up()
     alice, before = estate.user("alice"), estate.policies()
-    settings = msgspec.structs.replace(
-        estate.settings, sync=msgspec.structs.replace(estate.settings.sync, concurrency=1)
-    )
+    settings = estate.settings
     killed, number = True, 0
     with estate.client(estate.name("sync")) as sync:
         while killed:
@@ -141,7 +139,7 @@ def killed_at(number: int, at: str, ledger: MemoryLedger, settings: Settings, sy
 
     watched: Any = Watched(sync, **{at: die})
     try:
-        push(ledger, settings, watched)  # type: ignore[arg-type]
+        push(ledger, settings, watched, executor=StepExecutor(1, 20.0))  # type: ignore[arg-type]
     except Killed:
         return True
     return False

@@ -7,18 +7,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgspec
-
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant
+from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.errors import RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.plan import Layout
+from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.push import Pushed, push
 from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.grants.resultant import unchanged_accesses
+from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
@@ -78,40 +77,26 @@ class MemoryRanger:
         self.policies[policy.id] = replaced(policy, version=version)
         return self.policies[policy.id]
 
-    def policy_by_id(self, policy_id: int) -> Policy | None:
-        return self.policies.get(policy_id)
-
     def policy_by_guid(self, service: str, guid: str) -> Policy | None:
         return next((policy for policy in self.policies.values() if policy.guid == guid), None)
 
     def policy_by_name(self, service: str, name: str) -> Policy | None:
         return next((policy for policy in self.policies.values() if policy.name == name), None)
 
-    def policies_matching(self, service: str, resource: Mapping[str, str]) -> list[Policy]:
-        return []
-
     def delete_policy(self, policy_id: int) -> None:
         self.killer.step()
         del self.policies[policy_id]
         self.killer.step()
 
-    def grant_access(self, service: str, grant: Grant, *, grantor: str) -> None:
-        raise NotImplementedError
-
-    def revoke_access(self, service: str, grant: Grant, *, grantor: str) -> None:
-        raise NotImplementedError
-
     def grants(self) -> dict[tuple[str, ...], str]:
         """Who holds the grant on each resource."""
         found: dict[tuple[str, ...], str] = {}
         for policy in self.policies.values():
-            for resources in (policy.resources, *policy.additional_resources):
-                levels = tuple(
-                    f"{level}={values.values[0]}" for level, values in sorted(resources.items()) if level != "instance"
-                )
-                (item,) = policy.policy_items
-                assert found.get(levels, item.users[0]) == item.users[0], "two users hold a grant"
-                found[levels] = item.users[0]
+            resources = sorted(policy.resources.items())
+            levels = tuple(f"{level}={values.values[0]}" for level, values in resources if level != "instance")
+            (item,) = policy.policy_items
+            assert found.get(levels, item.users[0]) == item.users[0], "two users hold a grant"
+            found[levels] = item.users[0]
         return found
 
     def holder(self, entity: EntityId) -> str:
@@ -149,13 +134,6 @@ class MemoryLedger:
     def lives(self, states: Collection[State]) -> list[Life]:
         found = (life for life in self.rows.values() if life.state in states)
         return sorted(found, key=lambda life: (life.entity, life.number))
-
-    def lives_in(self, places: Collection[str]) -> list[Life]:
-        return [life for life in self.lives(list(State)) if not set(places).isdisjoint(life.places)]
-
-    def place_sizes(self, creators: Collection[str]) -> dict[str, int]:
-        mine = (life for life in self.rows.values() if life.holder in creators and life.state is not State.CLOSED)
-        return dict(Counter(place for life in mine for place in life.places if place))
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.killer.step()
@@ -197,7 +175,6 @@ class Pipeline:
     """The sync job: folds what the ledger has, asks CDAP, and pushes."""
 
     settings: FoldSettings
-    layout: Layout = "entity"
     killer: Killer = field(default_factory=Killer)
     look_up: Callable[[MemoryLedger, FoldSettings], list[EntityEvent]] | None = None
 
@@ -216,7 +193,7 @@ class Pipeline:
         self.fold(settings)
         answers = tuple(self.look_up(self.ledger, settings)) if self.look_up is not None else ()
         self.ledger.add(answers)
-        pushed = send(self.ledger, self.ranger, self.layout)  # type: ignore[arg-type]
+        pushed = send(self.ledger, self.ranger)  # type: ignore[arg-type]
         revoked = {(each.step.life.entity, each.step.life.number) for each in pushed.outcomes if each.revoked}
         self.runs.append(Run(batch, settings, answers, frozenset(revoked)))
 
@@ -225,10 +202,9 @@ class Pipeline:
         self.ledger.record([change for change in changes if change])
 
 
-def send(ledger: Ledger, ranger: MemoryRanger, layout: Layout = "entity") -> Pushed:
+def send(ledger: Ledger, ranger: MemoryRanger) -> Pushed:
     """Push what is pending in the ledger."""
-    settings = msgspec.structs.replace(_SETTINGS, sync=msgspec.structs.replace(_SETTINGS.sync, layout=layout))
-    pushed = push(ledger, settings, ranger, resultant=unchanged_accesses)
+    pushed = push(ledger, _SETTINGS, ranger, planning=_PLANNING, executor=StepExecutor(1, 0.0))
     assert pushed.error is None, pushed.error
     return pushed
 
@@ -236,5 +212,6 @@ def send(ledger: Ledger, ranger: MemoryRanger, layout: Layout = "entity") -> Pus
 _SETTINGS = Settings(
     ranger=RangerSettings(url="http://127.0.0.1:1", service="cdapdev"),
     cdap=CdapSettings(instance="cdap"),
-    sync=SyncSettings(username="sync", password=Secret("x"), patience=0.0, concurrency=1),
+    sync=SyncSettings(username="sync", password=Secret("x")),
 )
+_PLANNING = plan_settings(_SETTINGS, unchanged_accesses)

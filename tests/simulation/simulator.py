@@ -90,7 +90,6 @@ class Simulation:
                 recordless=frozenset(() if self._delivers_records else self.services),
                 **(settings or {}),
             ),
-            layout="creator" if scenario.seed % 3 == 0 else "entity",
             look_up=self._confirm if scenario.confirm else None,
         )
         self.listed: tuple[Life, ...] = ()

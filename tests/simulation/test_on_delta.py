@@ -110,7 +110,7 @@ def _comparable(life: Life, namespace: str = "") -> Life:
     def at(position: Position) -> Position:
         return replace(position, id=f"{namespace} {position.id}") if position.id else position
 
-    life = replace(life, policy_id=None, policy_version=None, written="", places=())
+    life = replace(life, policy_id=None, policy_version=None, written="")
     if not namespace:
         return life
     return replace(

@@ -125,11 +125,19 @@ def settings_of(ranger: Ranger, directory: Path, **sources: dict[str, Any]) -> S
         sync=SyncSettings(
             username="sync",
             password=Secret(PASSWORD),
-            patience=1.0,
             state_dir=directory / "state",
             sources=tuple(SourceSettings(name=name.replace("_", "-"), **given) for name, given in sources.items()),
         ),
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _grants_one_at_a_time() -> Iterator[None]:
+    """Let runs send grants in the order of the plan, and not wait for a Ranger Admin that is stopped."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spark_sync.grants.push.AT_A_TIME", 1)
+        patch.setattr("spark_sync.grants.push.PATIENCE", 1.0)
+        yield
 
 
 @pytest.fixture

@@ -131,6 +131,7 @@ def main(config: str, now: str, *on_spark: str) -> None:
     from spark_sync.spark.on_demand import Few, SparkOnDemand
 
     settings = load_settings(Path(config))
+    pytest.MonkeyPatch().setattr(f"{PUSH}.AT_A_TIME", 1)
     for name in on_spark:
         kill_at(ALL[name], kill_both_processes, pytest.MonkeyPatch())
         with SparkOnDemand(settings.sync, master="local[2]") as spark:

@@ -200,7 +200,6 @@ def played(ranger: Ranger, directory: Path, ways: Sequence[Way]) -> dict[str, di
         path.mkdir(parents=True)
     sources = {name.replace("-", "_"): source(path, name) for name, path in inboxes.items()}
     settings = settings_of(ranger, directory, **sources)
-    settings = replace(settings, sync=replace(settings.sync, concurrency=1))  # policies are numbered in order
     take_baseline(settings)
     for part, way in zip((FIRST, SECOND), ways, strict=True):
         for name, path in inboxes.items():

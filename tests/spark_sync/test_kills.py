@@ -156,7 +156,6 @@ def new_world(ranger: Ranger, directory: Path) -> World:
     inbox.mkdir()
     source: dict[str, Any] = {"kind": "data-plane", "path": inbox, "callers": (CALLER,)}
     settings = settings_of(ranger, directory, d=source)
-    settings = msgspec.structs.replace(settings, sync=msgspec.structs.replace(settings.sync, concurrency=1))
     write_watermark(inbox, NOW)
     inventory = directory / "inventory.jsonl"
     inventory.write_text('{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}\n', encoding="utf-8")
@@ -165,7 +164,7 @@ def new_world(ranger: Ranger, directory: Path) -> World:
     config.write_text(
         f'[ranger]\nurl = "{ranger.url}"\nservice = "{ranger.service}"\n[cdap]\ninstance = "cdap"\n'
         f'[sync]\nusername = "sync"\npassword = "env:SYNC_PASSWORD"\nstate_dir = "{settings.sync.state_dir}"\n'
-        f'concurrency = 1\n[[sync.sources]]\nname = "d"\nkind = "data-plane"\npath = "{inbox}"\n'
+        f'[[sync.sources]]\nname = "d"\nkind = "data-plane"\npath = "{inbox}"\n'
         f'callers = ["{CALLER}"]\n',
         encoding="utf-8",
     )

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES
@@ -141,9 +140,7 @@ class World:
             for source, kind in KINDS.items()
         }
         sources["router"]["marker"] = Secret(MARKER)
-        configured = settings_of(ranger, directory, **sources)
-        # Of several at a time the same grant could meet every conflict.
-        self.settings: Settings = replace(configured, sync=replace(configured.sync, concurrency=1))
+        self.settings = settings_of(ranger, directory, **sources)
         self.take_baseline()
 
     def take_baseline(self) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
-from ranger_cdap.cdap.shared_policy import SharedPolicy, SharedTerms, shared_policy
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.transfer import portable
 from spark_sync.grants import grant_policy
@@ -47,60 +46,6 @@ def test_every_grant_of_the_sync_job_is_known(entity: EntityId, number: int, act
     assert PLAIN.includes(policy)
     assert PLAIN.includes({**policy, "id": 7, "version": 3, "denyPolicyItems": [], "isEnabled": True})
     assert PLAIN.includes(portable(policy))
-
-
-def shared(*entities: EntityId, number: int = 1, user: str = "alice", group: str = "", delegate: bool = False) -> Json:
-    grant = grant_for(entities[0], user, "cdap", ACCESS_TYPES, non_creators=())
-    terms = SharedTerms.of(entities[0], grant, delegate_admin=delegate, group=group)
-    policy: Json = msgspec.to_builtins(shared_policy(SharedPolicy(terms, number, frozenset(entities)), "s"))
-    return policy
-
-
-SEVERAL = tuple(EntityId("dataset", ("ns1", name)) for name in ("a", "b", "c"))
-
-
-@given(
-    st.sets(st.sampled_from(SEVERAL), min_size=1),
-    st.integers(1, 10**6),
-    st.sampled_from(["alice", "al ice@x/y", "\u00e9"]),
-)
-def test_every_policy_of_several_entities_is_known(entities: set[EntityId], number: int, user: str) -> None:
-    policy = shared(*entities, number=number, user=user)
-    assert PLAIN.includes(policy)
-    assert PLAIN.includes({**policy, "id": 7, "version": 3, "denyPolicyItems": [], "isEnabled": True})
-    assert PLAIN.includes(portable(policy))
-
-
-def resource(**levels: str) -> Json:
-    return {level: {"values": [value]} for level, value in levels.items()}
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"guid": "6f1c2a52-6f0e-4c51-9d0b-3f3f7f0a9e11"},
-        {"name": shared(*SEVERAL, number=2)["name"]},
-        {"additionalResources": []},
-        {"additionalResources": [{}]},
-        {"additionalResources": [resource(instance="cdap")]},
-        {"additionalResources": [resource(instance="cdap", namespace="ns1", dataset="*")]},
-        {"policyItems": shared(*SEVERAL, user="bob")["policyItems"]},
-        {"policyItems": [*shared(*SEVERAL)["policyItems"], {"users": ["bob"], "accesses": [{"type": "read"}]}]},
-        {"denyPolicyItems": [{"users": ["bob"], "accesses": [{"type": "read"}]}]},
-        {"isEnabled": False},
-        {"policyLabels": []},
-        {"policyPriority": 1},
-    ],
-)
-def test_a_policy_of_several_entities_that_gives_anything_else_is_another_one(more: Json) -> None:
-    assert not PLAIN.includes({**shared(*SEVERAL), **more})
-
-
-def test_terms_that_the_settings_do_not_give_are_those_of_another_policy() -> None:
-    grouped, delegated = shared(*SEVERAL, group="cdap_ns1"), shared(*SEVERAL, delegate=True)
-    assert (PLAIN.includes(grouped), PLAIN.includes(delegated)) == (False, False)
-    assert CreatorGrants(extra_group="cdap_{namespace}").includes(grouped)
-    assert CreatorGrants(delegate_admin=True).includes(delegated)
 
 
 READ = {"type": "read", "isAllowed": True}

@@ -16,8 +16,8 @@ from spark_sync.cli.planned import rows
 from spark_sync.cli.regrant import print_regrant
 from spark_sync.cli.regrant import to_json as regrant_to_json
 from spark_sync.cli.run import print_planned, print_report, print_result, to_json
-from spark_sync.grants.outcome import StepOutcome
 from spark_sync.grants.plan import PlanSettings, RevokePolicy, plan
+from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.grant_terms import OutdatedGrants
 from spark_sync.ledger.life import GrantTerms, Life, State
@@ -136,29 +136,25 @@ def test_the_same_for_programs() -> None:
 
 
 def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: pytest.CaptureFixture[str]) -> None:
-    settings = PlanSettings("cdap", "cdapdev", grantor="sync", merge_into_foreign=True)
-    entities = [EntityId("dataset", ("ns1", f"d{n}")) for n in range(6)]
+    settings = PlanSettings("cdap", "cdapdev")
+    entities = [EntityId("dataset", ("ns1", f"d{n}")) for n in range(4)]
     pending = [
         Life(entities[0], 1, "alice", BEGUN, State.PENDING, accesses=("read",)),
         Life(entities[1], 1, "alice", BEGUN, State.PENDING, accesses=("read",), policy_id=11),
         Life(entities[2], 1, "alice", BEGUN, State.CLOSING, accesses=("write",), policy_id=12),
-        Life(entities[3], 1, "alice", BEGUN, State.PENDING, accesses=("read",), policy_id=13, merged=("read",)),
-        Life(entities[4], 1, "alice", BEGUN, State.CLOSING, accesses=("read",), policy_id=14, merged=("read",)),
-        Life(entities[5], 1, "public", BEGUN, State.PENDING, accesses=("read",)),
+        Life(entities[3], 1, "public", BEGUN, State.PENDING, accesses=("read",)),
     ]
     given = replace(report(), planned=tuple(plan(pending, settings)))
-    assert [(row[0], row[3], row[4]) for row in rows(given.planned)[:5]] == [
+    assert [(row[0], row[3], row[4]) for row in rows(given.planned)[:3]] == [
         ("grant", "read", rows(given.planned)[0][4]),
         ("change", "read", "11"),
         ("revoke", "write", "12"),
-        ("grant in another's policy", "read", "13"),
-        ("revoke from another's policy", "read", "14"),
     ]
     assert rows(given.planned)[0][4].startswith("creator of dataset ns1.d0 1 ")
-    assert rows(given.planned)[5][0].startswith("not send: `public` does not identify a single user")
+    assert rows(given.planned)[3][0].startswith("not send: `public` does not identify a single user")
     print_planned(Invocation(), given)
     text = capsys.readouterr().out
-    assert "nothing was sent to Ranger; the next run sends 6 steps" in text
+    assert "nothing was sent to Ranger; the next run sends 4 steps" in text
     told = to_json(given)["planned"]
     assert isinstance(told, list)
     assert [step["would"] for step in told] == [row[0] for row in rows(given.planned)]

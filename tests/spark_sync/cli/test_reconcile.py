@@ -41,9 +41,6 @@ class Listed:
             raise AccessForbidden("the account lacks a right")
         return self._hidden if self._hidden and self._hidden.guid == guid else None
 
-    def policy_by_id(self, policy_id: int) -> Policy | None:
-        return self._hidden if self._hidden and self._hidden.id == policy_id else None
-
 
 def missing(ranger: Listed) -> bool:
     (facts,) = gather_facts([row(State.APPLIED)], ranger.list_policies("cdapdev"), None, SETTINGS, ranger)
@@ -55,13 +52,6 @@ def test_a_policy_is_missing_only_if_ranger_says_so_when_asked_for_it() -> None:
     assert not missing(Listed(hidden=ours()))
     with pytest.raises(AccessForbidden):  # the list of an account that lost its rights is empty
         missing(Listed(forbidden=True))
-
-
-def test_what_was_added_to_somebody_elses_policy_is_asked_for_too() -> None:
-    merged = row(State.APPLIED, merged=("read",), policy_id=9, written="")
-    theirs = Policy(id=9, guid="theirs", policy_items=[item("alice", "read")])
-    (facts,) = gather_facts([merged], [], None, SETTINGS, Listed(hidden=theirs))
-    assert facts.foreign == {9: theirs}
 
 
 def test_an_entity_that_nobody_knows_is_refused() -> None:

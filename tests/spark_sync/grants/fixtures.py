@@ -11,8 +11,10 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.grants.plan import PlanSettings, Step, plan
+from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.push import Pushed, push
 from spark_sync.grants.resultant import unchanged_accesses
+from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import PolicyRest, carry_out
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
@@ -52,7 +54,7 @@ def wants(applied: Life, *accesses: str) -> Life:
 
 
 def steps(ranger: Ranger, *lives: Life, **settings: Any) -> list[Step]:
-    return list(plan(lives, PlanSettings("cdap", ranger.service, frozenset({"root"}), grantor="sync", **settings)))
+    return list(plan(lives, PlanSettings("cdap", ranger.service, frozenset({"root"}), **settings)))
 
 
 def send(ranger: Ranger, *lives: Life, by: PolicyRest | None = None, **settings: Any) -> list[Life]:
@@ -98,13 +100,6 @@ class MemoryLedger:
             for life in change.lives:
                 self.rows[life.entity, life.number] = life
 
-    def lives_in(self, places: Collection[str]) -> list[Life]:
-        return [life for life in self.lives(list(State)) if not set(places).isdisjoint(life.places)]
-
-    def place_sizes(self, creators: Collection[str]) -> dict[str, int]:
-        mine = (life for life in self.rows.values() if life.holder in creators and life.state is not State.CLOSED)
-        return dict(Counter(place for life in mine for place in life.places if place))
-
     def states(self) -> Counter[State]:
         return Counter(life.state for life in self.rows.values())
 
@@ -148,7 +143,7 @@ class Watched:
 
 
 def settings(ranger: Ranger, **sync: Any) -> Settings:
-    given = {"username": "sync", "password": Secret(PASSWORD), "patience": 20.0, **sync}
+    given = {"username": "sync", "password": Secret(PASSWORD), **sync}
     return Settings(
         ranger=RangerSettings(url=ranger.url, service=ranger.service),
         cdap=CdapSettings(instance="cdap"),
@@ -156,8 +151,12 @@ def settings(ranger: Ranger, **sync: Any) -> Settings:
     )
 
 
-def pushed(ranger: Ranger, ledger: MemoryLedger, by: PolicyRest | None = None, **sync: Any) -> Pushed:
-    return push(ledger, settings(ranger, **sync), by or ranger.sync, resultant=unchanged_accesses)
+def pushed(
+    ranger: Ranger, ledger: MemoryLedger, by: PolicyRest | None = None, *, size: int = 4, patience: float = 20.0
+) -> Pushed:
+    configured, executor = settings(ranger), StepExecutor(size, patience)
+    planning = plan_settings(configured, unchanged_accesses)
+    return push(ledger, configured, by or ranger.sync, planning=planning, executor=executor)
 
 
 def states(found: Pushed) -> list[State]:

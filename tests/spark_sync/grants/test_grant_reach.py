@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import msgspec
-from hypothesis import event, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.cdap.entity import EntityId, entity_types, to_resource
-from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, held, resources_of
-from ranger_cdap.embedded_admin.model import documents
-from ranger_cdap.embedded_admin.model.documents import GrantRevoke
-from ranger_cdap.embedded_admin.rules.grant_rules import granted, revoked
+from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
-from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies
-from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.ranger_model.decode import decode_service_policies
 from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
-from spark_sync.grants.unmanaged import merge_obstacle, removal_obstacle
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State
 
@@ -110,88 +104,3 @@ def test_an_extra_group_gets_that_entity_and_no_other_group_anything(
                 )
             )
             assert decision.allowed is (isinstance(step, CreateGrant) and inside and group in groups), (target, groups)
-
-
-PEOPLE = ("alice", "bob", "carol")
-GROUPS = ("team", "public")
-ITEMS = st.builds(
-    PolicyItem,
-    accesses=st.sets(st.sampled_from(ACCESS_TYPES), min_size=1).map(
-        lambda types: [PolicyItemAccess(type=access) for access in sorted(types)]
-    ),
-    users=st.lists(st.sampled_from(PEOPLE), min_size=1, unique=True),
-    groups=st.lists(st.sampled_from(GROUPS), unique=True),
-    delegate_admin=st.booleans(),
-)
-LISTS = st.lists(ITEMS, max_size=3)
-
-
-@given(allow=LISTS, deny=st.just([]) | LISTS, exceptions=st.just([]) | LISTS, elsewhere=LISTS, denied_elsewhere=LISTS)
-def test_a_merge_gives_only_the_creator_weakens_no_deny_and_can_be_revoked(
-    allow: list[PolicyItem],
-    deny: list[PolicyItem],
-    exceptions: list[PolicyItem],
-    elsewhere: list[PolicyItem],
-    denied_elsewhere: list[PolicyItem],
-) -> None:
-    entity = EntityId("dataset", ("ns1", "kv"))
-    grant = grant_for(entity, "alice", "cdap", ACCESS_TYPES, non_creators=())
-    theirs = Policy(
-        service="cdapdev",
-        name="theirs",
-        resources=resources_of(grant),
-        policy_items=allow,
-        deny_policy_items=deny,
-        allow_exceptions=exceptions,
-    )
-    above = Policy(
-        service="cdapdev",
-        name="above",
-        resources=resources_of(grant) | {"dataset": PolicyResource(values=["k*"])},
-        policy_items=elsewhere,
-        deny_policy_items=denied_elsewhere,
-    )
-    if merge_obstacle(theirs, grant):
-        event("not added to")
-        return
-    missing = frozenset(ACCESS_TYPES) - held(theirs, "alice")
-    request = GrantRevoke(grantor="sync", resource=dict(grant.resource), users=["alice"], access_types=sorted(missing))
-    added = embedded(granted, theirs, request) if missing else theirs
-    assert not removal_obstacle(added, grant)
-    taken_out = embedded(revoked, added, request) if missing else theirs
-    assert answers(taken_out, above) == answers(theirs, above)
-    before, after = answers(theirs, above), answers(added, above)
-    for key, allowed in after.items():
-        person, access, dataset = key
-        mine = person == "alice" and access in missing and dataset == "kv"
-        denied = any(
-            access in {one.type for one in item.accesses} and (person in item.users or {*item.groups} & {*GROUPS})
-            for item in denied_elsewhere
-        )
-        assert allowed is (before[key] or (mine and not denied)), key
-
-
-def answers(*policies: Policy) -> dict[tuple[str, str, str], bool]:
-    """Who may do what on the entity and on another one that begins with the same letter."""
-    engine = engine_with(*policies)
-    return {
-        (person, access, dataset): engine.evaluate(
-            AccessRequest(
-                resource={"instance": "cdap", "namespace": "ns1", "dataset": dataset},
-                access_type=access,
-                user=person,
-                groups=frozenset(GROUPS),
-            )
-        ).allowed
-        for person in PEOPLE
-        for access in (*ACCESS_TYPES, ADMIN_ACCESS)
-        for dataset in ("kv", "kv2")
-    }
-
-
-def embedded(
-    change: Callable[[documents.AdminPolicy, GrantRevoke], documents.AdminPolicy], policy: Policy, request: GrantRevoke
-) -> Policy:
-    """What the embedded Ranger Admin makes of a policy."""
-    there = msgspec.json.decode(msgspec.json.encode(policy), type=documents.AdminPolicy)
-    return decode_policy(msgspec.json.encode(change(there, request)))

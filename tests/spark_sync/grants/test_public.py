@@ -67,7 +67,7 @@ def test_a_policy_above_holds_as_before_and_ours_is_taken_back(
     assert (closed.state, ranger.policies(), rights(ranger)) == (State.CLOSED, [theirs], before)
 
 
-# A policy on exactly the entity: nothing goes in beside it, and nothing is added to one that denies.
+# A policy on exactly the entity: nothing goes in beside it, and nothing is added to it.
 ON_THE_ENTITY: dict[str, dict[str, Any]] = {
     "denied to everybody": {"deny_policy_items": [public("write")]},
     "everybody excepted from what is allowed": {"allow_exceptions": [public("write")]},
@@ -78,29 +78,24 @@ ON_THE_ENTITY: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("merge", [False, True], ids=["beside it", "into it"])
 @pytest.mark.parametrize("fields", ON_THE_ENTITY.values(), ids=ON_THE_ENTITY)
-def test_a_denial_on_the_entity_itself_is_left_as_it_is(ranger: Ranger, fields: dict[str, Any], merge: bool) -> None:
+def test_a_denial_on_the_entity_itself_is_left_as_it_is(ranger: Ranger, fields: dict[str, Any]) -> None:
     theirs = foreign(ranger, **fields)
     before = rights(ranger)
-    (blocked,) = send(ranger, life(), merge_into_foreign=merge)
-    assert (blocked.state, blocked.merged) == (State.BLOCKED, ())
+    (blocked,) = send(ranger, life())
+    assert blocked.state is State.BLOCKED
     assert f"policy {theirs.id} (`theirs`)" in blocked.reason
     assert rights(ranger) == before
-    (closed,) = send(ranger, gone(blocked), merge_into_foreign=merge)
+    (closed,) = send(ranger, gone(blocked))
     assert (closed.state, ranger.policies()) == (State.CLOSED, [theirs])
 
 
-def test_access_of_everyone_is_not_the_creators_and_outlives_their_grant(ranger: Ranger) -> None:
+def test_access_of_everyone_is_not_the_creators_and_outlives_their_life(ranger: Ranger) -> None:
     foreign(ranger, policy_items=[public("read")])
     before = rights(ranger)
     (blocked,) = send(ranger, life())
     assert (blocked.state, rights(ranger)) == (State.BLOCKED, before)
-    (intent,) = send(ranger, life(), merge_into_foreign=True)
-    (applied,) = send(ranger, intent, merge_into_foreign=True)
-    assert (applied.state, applied.merged) == (State.APPLIED, ALL)
-    assert rights(ranger) == {"alice": {*ALL}, "bob": {"read"}}
-    (closed,) = send(ranger, gone(applied), merge_into_foreign=True)
+    (closed,) = send(ranger, gone(blocked))
     assert (closed.state, rights(ranger)) == (State.CLOSED, before)
 
 

@@ -10,26 +10,22 @@ from dataclasses import replace
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.config import RangerSettings, Secret, Settings
-from ranger_cdap.errors import ConfigError
+from ranger_cdap.config import Secret
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from spark_sync.grants import push as pushing
-from spark_sync.grants.plan import CreateGrant, RevokePolicy
-from spark_sync.grants.push import planned, push
+from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.push import push
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.ledger.life import PUSH_STATES, Life, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.grants.fixtures import (
-    ALL,
     DATASET,
     MemoryLedger,
     Watched,
     datasets,
-    foreign,
     gone,
     life,
     pushed,
-    resource,
     send,
     settings,
     states,
@@ -51,9 +47,9 @@ def test_what_is_owed_is_sent_and_recorded_in_the_order_of_the_plan(ranger: Rang
     assert ranger.policy_version() == version
 
 
-@pytest.mark.parametrize("concurrency", [1, 4])
-def test_so_many_at_a_time_and_no_more(ranger: Ranger, concurrency: int) -> None:
-    together = threading.Barrier(concurrency)
+@pytest.mark.parametrize("size", [1, 4])
+def test_so_many_at_a_time_and_no_more(ranger: Ranger, size: int) -> None:
+    together = threading.Barrier(size)
     lock = threading.Lock()
     now, most = 0, 0
 
@@ -70,9 +66,9 @@ def test_so_many_at_a_time_and_no_more(ranger: Ranger, concurrency: int) -> None
         with lock:
             now -= 1
 
-    ledger = MemoryLedger(datasets(1 + 3 * concurrency))
-    pushed(ranger, ledger, Watched(ranger.sync, before=before, after=after), concurrency=concurrency)
-    assert most == concurrency
+    ledger = MemoryLedger(datasets(1 + 3 * size))
+    pushed(ranger, ledger, Watched(ranger.sync, before=before, after=after), size=size)
+    assert most == size
     assert ledger.owes_nothing
 
 
@@ -91,7 +87,8 @@ def test_what_is_not_sent_is_recorded_too(ranger: Ranger) -> None:
 def test_the_rate_holds_for_all_threads_together(ranger: Ranger) -> None:
     ledger = MemoryLedger(datasets(8))
     began = time.monotonic()
-    push(ledger, settings(ranger, rate=16), resultant=unchanged_accesses)
+    configured = settings(ranger, rate=16)
+    push(ledger, configured, planning=plan_settings(configured, unchanged_accesses))  # type: ignore[arg-type]
     assert time.monotonic() - began >= 7 / 16
     assert ledger.owes_nothing
 
@@ -121,19 +118,6 @@ def test_a_policy_deleted_by_hand_is_not_reported_as_revoked(ranger: Ranger) -> 
     ]
 
 
-def test_what_was_taken_out_of_anothers_policy_by_hand_is_not_reported_as_revoked(ranger: Ranger) -> None:
-    theirs = foreign(ranger)
-    ledger = MemoryLedger([life()])
-    pushed(ranger, ledger, merge_into_foreign=True)
-    merged = ledger.rows[DATASET, 1]
-    taken = ranger.admin.policy_by_id(theirs.id or -1)
-    assert taken is not None
-    taken.policy_items = [item for item in taken.policy_items if "alice" not in item.users]
-    ranger.admin.update_policy(taken)
-    (outcome,) = pushed(ranger, MemoryLedger([gone(merged)])).outcomes
-    assert (outcome.life.state, outcome.revoked) == (State.CLOSED, False)
-
-
 @pytest.mark.slow
 def test_an_unknown_user_is_tried_again_in_each_run(ranger: Ranger) -> None:
     name = f"newcomer-{ranger.service}"
@@ -150,36 +134,15 @@ def test_an_unknown_user_is_tried_again_in_each_run(ranger: Ranger) -> None:
     assert ledger.states() == {State.APPLIED: 1}
 
 
-def test_somebody_elses_policy_gets_the_grant_in_one_run_once_the_ledger_knows(ranger: Ranger) -> None:
-    theirs = foreign(ranger)
-    ledger = MemoryLedger([life(), *datasets(2)])
-    seen: list[tuple[str, ...]] = []
-
-    def before(name: str, _: int) -> None:
-        if name == "grant_access":
-            seen.append(ledger.rows[DATASET, 1].merged)
-
-    found = pushed(ranger, ledger, Watched(ranger.sync, before=before), merge_into_foreign=True)
-    assert (found.trouble, states(found), seen) == ("", [State.APPLIED] * 3, [ALL])
-    assert ledger.rows[DATASET, 1].policy_id == theirs.id
-
-
 def world(ranger: Ranger) -> list[Life]:
-    """A life for each kind of step: give, change, take back, give after that, merge, take out."""
+    """A life for each kind of step: give, change, take back, give after that."""
     entity = EntityId("dataset", ("ns1", "again"))
     first, changing = send(ranger, life(entity=entity), life(entity=EntityId("dataset", ("ns1", "changing"))))
-    for name in ("theirs", "theirs2"):
-        foreign(ranger, name=name, resources=resource(namespace="ns1", dataset=name))
-    merged = life(entity=EntityId("dataset", ("ns1", "theirs2")))
-    for _ in range(2):
-        (merged,) = send(ranger, merged, merge_into_foreign=True)
     return [
         *datasets(1),
         changing.become(State.PENDING, accesses=("read",)),
         gone(first),
         life("bob", entity, number=2),
-        life(entity=EntityId("dataset", ("ns1", "theirs"))),
-        gone(merged),
     ]
 
 
@@ -201,8 +164,8 @@ def test_a_kill_at_any_request_ends_in_the_same_state(
     undisturbed = new_ranger()
     ledger = MemoryLedger(world(undisturbed))
     watched = Watched(undisturbed.sync)
-    pushed(undisturbed, ledger, watched, merge_into_foreign=True, concurrency=1)
-    assert ledger.states() == {State.APPLIED: 4, State.CLOSED: 2}
+    pushed(undisturbed, ledger, watched, size=1)
+    assert ledger.states() == {State.APPLIED: 3, State.CLOSED: 1}
 
     for at in range(1, len(watched.names) + 1):
         for moment in ("before", "after"):
@@ -214,16 +177,10 @@ def test_a_kill_at_any_request_ends_in_the_same_state(
 
             again = MemoryLedger(world(ranger))
             with pytest.raises(Killed):
-                pushed(
-                    ranger,
-                    again,
-                    Watched(ranger.sync, **{moment: kill}),
-                    merge_into_foreign=True,
-                    concurrency=1,
-                )
-            pushed(ranger, again, merge_into_foreign=True)
-            assert {key: (one.state, one.merged) for key, one in again.rows.items()} == {
-                key: (one.state, one.merged) for key, one in ledger.rows.items()
+                pushed(ranger, again, Watched(ranger.sync, **{moment: kill}), size=1)
+            pushed(ranger, again)
+            assert {key: one.state for key, one in again.rows.items()} == {
+                key: one.state for key, one in ledger.rows.items()
             }, (at, moment)
             assert rights(ranger) == rights(undisturbed), (at, moment)
 
@@ -237,29 +194,8 @@ def test_a_long_push_is_recorded_piece_by_piece(ranger: Ranger, monkeypatch: pyt
 
     ledger = MemoryLedger(datasets(20))
     with pytest.raises(Killed):
-        pushed(ranger, ledger, Watched(ranger.sync, before=kill), concurrency=1)
+        pushed(ranger, ledger, Watched(ranger.sync, before=kill), size=1)
     assert ledger.states()[State.APPLIED] == 15
-
-
-def test_a_dry_run_tells_the_plan_and_asks_ranger_nothing(ranger: Ranger) -> None:
-    (applied,) = send(ranger, life())
-    version = ranger.policy_version()
-    ledger = MemoryLedger([gone(applied), life("bob", number=2)])
-    nowhere = replace_url(settings(ranger))
-    assert [type(step) for step in planned(ledger, nowhere, resultant=unchanged_accesses)] == [
-        RevokePolicy,
-        CreateGrant,
-    ]
-    assert (ranger.policy_version(), ledger.records) == (version, 0)
-
-
-def replace_url(given: Settings) -> Settings:
-    return Settings(ranger=RangerSettings(url="http://127.0.0.1:9"), cdap=given.cdap, sync=given.sync)
-
-
-def test_grants_are_added_to_other_policies_in_somebodys_name(ranger: Ranger) -> None:
-    with pytest.raises(ConfigError, match="in whose name"):
-        pushed(ranger, MemoryLedger(datasets(1)), merge_into_foreign=True, username="")
 
 
 def test_a_bug_is_no_outcome(ranger: Ranger) -> None:

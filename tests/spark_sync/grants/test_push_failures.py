@@ -36,11 +36,11 @@ def test_ranger_answers_conflict_to_every_third_request(ranger: Ranger) -> None:
             raise ConflictingChange("another change")
 
     ledger = MemoryLedger(datasets(30))
-    found = pushed(ranger, ledger, Watched(ranger.sync, before=conflict), concurrency=1)
+    found = pushed(ranger, ledger, Watched(ranger.sync, before=conflict), size=1)
     assert (found.trouble, ledger.states()) == ("", {State.APPLIED: 30})
     assert len(ranger.policies()) == 30
     ledger = MemoryLedger([gone(life) for life in ledger.lives([State.APPLIED])])
-    pushed(ranger, ledger, Watched(ranger.sync, before=conflict), concurrency=1)
+    pushed(ranger, ledger, Watched(ranger.sync, before=conflict), size=1)
     assert (ledger.states(), ranger.policies()) == ({State.CLOSED: 30}, [])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID
 
 import pytest
 import requests
@@ -17,7 +16,7 @@ from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of, overwritten
-from spark_sync.grants.plan import CreateGrant, Leave, NoOp, PlanSettings, RevokePolicy, Step, former_contents, plan
+from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, former_contents, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.refusals import RESOURCE_TAKEN
 from spark_sync.grants.writer import carry_out
@@ -216,30 +215,6 @@ def test_an_edit_between_read_and_write_is_reported_with_the_overwritten_version
     assert (closed.state, ranger.policies()) == (State.CLOSED, [])
 
 
-FIRST, SECOND = f"{UUID(int=1)}/1", f"{UUID(int=2)}/1"
-IN_SEVERAL = [
-    # state, the policies that may hold the grant ("": its own); the step, and what is left then
-    (State.CLOSING, (FIRST,), Leave, State.CLOSED, ()),
-    (State.CLOSING, (FIRST, SECOND), Leave, State.CLOSING, (SECOND,)),
-    (State.CLOSING, ("", FIRST), Leave, State.CLOSING, ()),
-    (State.CLOSING, (), RevokePolicy, State.CLOSED, ()),
-    (State.APPLIED, (FIRST, SECOND), Leave, State.APPLIED, (SECOND,)),
-    (State.APPLIED, ("", FIRST), RevokePolicy, State.APPLIED, (FIRST,)),
-]
-
-
-@pytest.mark.parametrize(("state", "places", "kind", "then", "left"), IN_SEVERAL)
-def test_a_grant_is_taken_out_of_one_policy_after_another(
-    ranger: Ranger, state: State, places: tuple[str, ...], kind: type[Step], then: State, left: tuple[str, ...]
-) -> None:
-    (step,) = steps(ranger, life(state=state, places=places, written="content"))
-    assert type(step) is kind
-    assert isinstance(step, Leave | RevokePolicy)
-    assert (step.done.state, step.done.places) == (then, left)
-    # The content is that of its own policy, which a policy of several entities does not have.
-    assert step.done.written == ("" if kind is RevokePolicy and state is State.APPLIED else "content")
-
-
 def test_a_change_that_ranger_refuses_is_tried_once(ranger: Ranger) -> None:
     (applied,) = send(ranger, life())
 
@@ -252,7 +227,7 @@ def test_a_change_that_ranger_refuses_is_tried_once(ranger: Ranger) -> None:
     assert (failed.state, watched.writes) == (State.FAILED, ["update_policy"])
 
 
-SETTINGS = PlanSettings("cdap", "cdap", frozenset({"root"}), grantor="sync")
+SETTINGS = PlanSettings("cdap", "cdap", frozenset({"root"}))
 FORMER = [
     # what the ledger has of a life, and how many contents its policy may have had
     ({}, 0),
@@ -261,7 +236,6 @@ FORMER = [
     ({"written": "other"}, 1),
     ({"terms": MANUAL_TERMS}, 0),
     ({"terms": SETTINGS.terms, "accesses": ()}, 0),
-    ({"terms": SETTINGS.terms, "merged": ("read",)}, 0),
 ]
 
 

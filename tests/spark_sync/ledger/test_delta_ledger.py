@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Position, Stage
+from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
 from spark_sync.ledger.fold import fold, known_life
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import LedgerChange
@@ -420,7 +416,6 @@ def test_tables_with_deletion_vectors_are_read_and_compacted(spark: SparkSession
 
     from spark_sync.ledger.bulk_ledger import BulkLedger
     from spark_sync.ledger.delta_ledger import DeltaLedger
-    from spark_sync.ledger.ledger import LedgerChange
     from spark_sync.ledger.ledger_rows import LIVES
     from spark_sync.ledger.ledger_tables import LedgerTables
     from spark_sync.ledger.spark_rows import struct_of
@@ -443,36 +438,3 @@ def test_tables_with_deletion_vectors_are_read_and_compacted(spark: SparkSession
     assert DeltaLedger(tmp_path, "cdap").lives(list(State)) == wanted
     row = spark.read.format("delta").load(str(tmp_path / "ledger")).groupBy("reason").count().collect()
     assert {each.reason: each["count"] for each in row} == {"changed": len(changed), first[1].reason: 40 - len(changed)}
-
-
-PLACES = ("", "a/1", "a/2", "b'/1")
-PLACED = st.builds(
-    lambda n, creator, former, state, places: Life(
-        EntityId("dataset", ("ns1", f"d{n}")), 1, creator, Position(1, False, "test", "1"), state,
-        former=former, places=tuple(places),
-    ),
-    st.integers(0, 9),
-    st.sampled_from([None, "alice", "o'neil", "carol"]),
-    st.sampled_from(["", "alice", "o'neil"]),
-    st.sampled_from([State.PENDING, State.APPLIED, State.CLOSING, State.CONTESTED, State.CLOSED]),
-    st.lists(st.sampled_from(PLACES), unique=True, max_size=3),
-)  # fmt: skip
-
-
-@given(
-    rounds=st.lists(st.lists(PLACED, max_size=6, unique_by=lambda life: life.entity), min_size=1, max_size=3),
-    holders=st.sets(st.sampled_from(["alice", "o'neil", "carol"]), min_size=1),
-)
-@hypothesis_settings(max_examples=20, deadline=None)
-def test_a_policy_may_hold_every_grant_that_names_it_among_its_places(
-    tmp_path_factory: pytest.TempPathFactory, rounds: list[list[Life]], holders: set[str]
-) -> None:
-    from spark_sync.ledger.delta_ledger import DeltaLedger
-
-    ledger = DeltaLedger(tmp_path_factory.mktemp("ledger"), "cdap")
-    newest: dict[EntityId, Life] = {}
-    for lives in rounds:
-        ledger.record(LedgerChange(life.entity, (life,)) for life in lives)
-        newest |= {life.entity: life for life in lives}
-    mine = [life for life in newest.values() if life.holder in holders and life.state is not State.CLOSED]
-    assert ledger.place_sizes(holders) == Counter(place for life in mine for place in life.places if place)

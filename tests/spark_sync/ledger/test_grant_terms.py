@@ -34,7 +34,6 @@ CASES = {
     "delegated": (DELEGATED, True),
     "with another group": (replace(GRANTED, terms=GrantTerms("default", extra_group="cdap_{namespace}")), True),
     "with another plugin": (replace(GRANTED, terms=GrantTerms("default", plugins="acme 1.0")), True),
-    "delegated, in another author's policy": (replace(DELEGATED, merged=ALL), False),
     "delegated, pending, so sent by today's settings": (replace(DELEGATED, state=State.PENDING, policy_id=-1), False),
     "pending by another profile": (replace(GRANTED, state=State.PENDING, accesses=("admin",)), True),
     "nothing by a profile that gave nothing": (WITHOUT, True),

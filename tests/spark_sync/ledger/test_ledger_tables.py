@@ -77,7 +77,7 @@ def lives_of_any_text(draw: st.DrawFn) -> Life:
     return Life(
         entity, draw(st.integers(1, 3)), draw(st.none() | TEXT), Position(100, False, draw(TEXT), draw(TEXT)),
         draw(st.sampled_from(State)), reason=draw(TEXT), accesses=draw(texts), source=draw(TEXT), event=draw(TEXT),
-        applied=draw(texts), merged=draw(texts), written=draw(TEXT), conflict=draw(TEXT), candidates=draw(texts),
+        applied=draw(texts), written=draw(TEXT), conflict=draw(TEXT), candidates=draw(texts),
         former=draw(TEXT), versions=draw(st.none() | texts), certain=110,
         terms=draw(st.none() | st.builds(GrantTerms, TEXT, st.booleans(), TEXT, TEXT)),
         ended=draw(st.none() | st.builds(Position, st.integers(200, 300), st.just(True), TEXT, TEXT)),

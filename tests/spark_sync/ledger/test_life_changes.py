@@ -24,18 +24,16 @@ from spark_sync.ledger.life_changes import contested, ended, restored
 
 BEGUN: Final = Position(1, False, "test", "1")
 LIVES = st.builds(
-    lambda state, accesses, terms, revoke, merged, policy_id, places: Life(
+    lambda state, accesses, terms, revoke, policy_id: Life(
         EntityId("dataset", ("ns1", "kv")), 1, None if state is State.CONTESTED else "alice", BEGUN, state,
         former="alice" if state is State.CONTESTED else "", accesses=accesses, applied=accesses, terms=terms,
-        revoke=revoke and state in DOUBTED_STATES, merged=merged, policy_id=policy_id, places=places,
+        revoke=revoke and state in DOUBTED_STATES, policy_id=policy_id,
     ),
     st.sampled_from([State.KNOWN, State.SUSPENDED, State.CONTESTED, *GRANTING_STATES]),
     st.sampled_from([(), ("read",), ("read", "write")]),
     st.sampled_from([None, MANUAL_TERMS, GrantTerms("owner"), GrantTerms("", delegate_admin=True)]),
     st.booleans(),
-    st.sampled_from([(), ("read",)]),
     st.sampled_from([-1, 7]),
-    st.sampled_from([(), ("a/1",), ("", "a/1")]),
 )  # fmt: skip
 CHANGES: Final[dict[str, Callable[[Life], Life]]] = {
     "contested": lambda life: contested(life, frozenset({"alice", "bob"}), ""),

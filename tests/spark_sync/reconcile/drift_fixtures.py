@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -10,9 +10,8 @@ from typing import Any
 from msgspec.structs import replace as replaced
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.grant import Grant, held, resources_of
 from ranger_cdap.errors import NotFound, RequestRejected
-from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
 from spark_sync.grants.step_executor import StepExecutor
@@ -92,9 +91,6 @@ class RangerInMemory:
         self.policies[policy.id] = new
         return new
 
-    def policy_by_id(self, policy_id: int) -> Policy | None:
-        return self.policies.get(policy_id)
-
     def policy_by_guid(self, service: str, guid: str) -> Policy | None:
         return next((policy for policy in self.policies.values() if policy.guid == guid), None)
 
@@ -105,30 +101,8 @@ class RangerInMemory:
         if self.policies.pop(policy_id, None) is None:
             raise NotFound("no such policy")
 
-    def policies_matching(self, service: str, resource: Mapping[str, str]) -> list[Policy]:
-        exact = {level: [value] for level, value in resource.items()}
-        return [
-            policy
-            for policy in self.policies.values()
-            if exact.items() <= {level: values.values for level, values in policy.resources.items()}.items()
-        ]
-
     def list_policies(self, service: str) -> list[Policy]:
         return list(self.policies.values())
-
-    def grant_access(self, service: str, grant: Grant, *, grantor: str) -> None:
-        self._set(grant, lambda there: there | set(grant.accesses))
-
-    def revoke_access(self, service: str, grant: Grant, *, grantor: str) -> None:
-        self._set(grant, lambda there: there - set(grant.accesses))
-
-    def _set(self, grant: Grant, change: Callable[[frozenset[str]], Collection[str]]) -> None:
-        """Give the user one item of their own in the policy of exactly that resource."""
-        (policy,) = (policy for policy in self.policies.values() if policy.resources == resources_of(grant))
-        left = [item for item in policy.policy_items if grant.user not in item.users]
-        accesses = [PolicyItemAccess(type=access) for access in sorted(change(held(policy, grant.user)))]
-        mine = [PolicyItem(users=[grant.user], accesses=accesses)] if accesses else []
-        self.update_policy(replaced(policy, policy_items=[*left, *mine]))
 
     def holdings(self) -> set[tuple[str, str, str]]:
         """Who holds what where."""

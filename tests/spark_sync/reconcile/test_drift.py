@@ -21,9 +21,6 @@ from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, ch
 
 EDITED = ours(policy_items=[*ours().policy_items, item("bob", "read")])
 APPLIED, KNOWN = row(State.APPLIED), row(State.KNOWN, creator=None)
-MERGED = row(State.APPLIED, merged=("read",), policy_id=9, written="")
-THEIRS = Policy(id=9, guid="", name="theirs", resources=resource(namespace="ns1", dataset="kv"))
-STILL_THERE = replaced(THEIRS, policy_items=[item("alice", "read")])
 
 CASES: dict[str, tuple[list[Life], list[Policy], Inventory | None, list[str]]] = {
     "all is well": ([APPLIED], [ours()], inventory(KV), []),
@@ -41,7 +38,6 @@ CASES: dict[str, tuple[list[Life], list[Policy], Inventory | None, list[str]]] =
     "deleted by hand": ([APPLIED], [], inventory(KV), ["missing 1"]),
     "deleted by hand, noticed": ([row(State.BLOCKED)], [], None, ["missing 1"]),
     "blocked by somebody else's policy": ([row(State.BLOCKED, policy_id=-1, written="")], [], None, []),
-    "somebody else's policy gave it already": ([row(State.APPLIED, policy_id=-1, applied=())], [], None, []),
     "edited": ([APPLIED], [EDITED], None, ["edited 1"]),
     "edited, noticed": ([row(State.BLOCKED)], [EDITED], None, ["edited 1"]),
     "switched off": ([APPLIED], [ours(is_enabled=False)], None, ["edited 1"]),
@@ -67,9 +63,6 @@ CASES: dict[str, tuple[list[Life], list[Policy], Inventory | None, list[str]]] =
     "two that are not in the ledger": ([], [ours(), ours(number=2, policy_id=8)], None, ["unrecorded 2", "stale 1"]),
     "left to people": ([replace(KNOWN, reason=RELEASED)], [EDITED], None, []),
     "left to people, entity gone": ([row(State.CLOSED, reason=RELEASED)], [EDITED], None, []),
-    "added to somebody else's policy": ([MERGED], [STILL_THERE], None, []),
-    "taken out of somebody else's policy": ([MERGED], [THEIRS], None, ["missing 1"]),
-    "somebody else's policy deleted": ([MERGED], [], None, ["missing 1"]),
     "not in the ledger, but it exists": ([], [], inventory(KV), ["unknown 0"]),
     "perhaps created": ([row(State.UNCONFIRMED)], [], inventory(KV), ["unknown 0"]),
     "deleted after the inventory": ([row(State.CLOSED)], [], inventory(KV, taken=300), []),

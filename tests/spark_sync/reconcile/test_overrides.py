@@ -76,12 +76,6 @@ def test_what_is_tried_anew_is_still_known_as_ours() -> None:
     assert life.written == row(State.BLOCKED).written
 
 
-def test_what_was_added_to_somebody_elses_policy_is_not_lost_by_a_retry() -> None:
-    life = retry(row(State.BLOCKED, merged=("read",), policy_id=9))
-    assert life is not None
-    assert (life.state, life.merged, life.policy_id) == (State.PENDING, ("read",), 9)
-
-
 def test_a_retry_restores_a_deleted_policy_and_leaves_an_edited_one() -> None:
     life = retry(row(State.BLOCKED))
     assert life is not None
