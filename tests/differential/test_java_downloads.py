@@ -19,7 +19,6 @@ from apache_ranger.model.ranger_user_mgmt import RangerGroup, RangerGroupUser
 from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.embedded_admin.api.routes import ROUTES
-from ranger_cdap.embedded_admin.api.unsupported import UNSUPPORTED
 from ranger_cdap.embedded_admin.store.change_log import CREATED, DELETED, UPDATED
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
@@ -27,6 +26,7 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from servicedef import service_definition
 from tests.differential.java_engine import CLASS_PATH, JavaEngine, build
 from tests.differential.wire_tap import Exchange, WireTap
+from tests.embedded_admin.left_out import UNSUPPORTED
 
 pytestmark = pytest.mark.java
 

@@ -16,9 +16,9 @@ from apache_ranger.model.ranger_user_mgmt import RangerGroup, RangerGroupUser, R
 from apache_ranger.utils import API
 
 from ranger_cdap.embedded_admin.api.routes import ROUTES
-from ranger_cdap.embedded_admin.api.unsupported import UNSUPPORTED
 from servicedef import service_definition
 from tests.embedded_admin.caller import PASSWORD, V2, Caller, download, policy
+from tests.embedded_admin.left_out import UNSUPPORTED
 
 CLIENTS = (ranger_client, ranger_user_mgmt_client)
 """`apache_ranger.client.ranger_kms_client` is for Ranger KMS, which is another server."""

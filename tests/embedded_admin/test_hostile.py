@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ranger_cdap.embedded_admin.api.unsupported import UNSUPPORTED, UnsupportedEndpoint
 from tests.embedded_admin.caller import PASSWORD, V2, Caller, download, policy
 from tests.embedded_admin.exchanges import basic, send
+from tests.embedded_admin.left_out import UNSUPPORTED, UnsupportedEndpoint
 
 BODIES = [b"", b"{", b"[]", b"null", b"1", b'"x"', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 50_000, b'{"name":{"x":1}}']
 

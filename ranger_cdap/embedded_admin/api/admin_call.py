@@ -43,7 +43,6 @@ class AdminCall:
     body: bytes
     now: int
     policy_deltas: bool = False
-    content_type: str = ""
 
     def read(self, kind: type[T], java_class: str) -> T:
         """Decode the body; raises `Refusal` as `read_document` does."""

@@ -84,7 +84,7 @@ class _ServerState:
             return page(403, "Access denied")
         if row.access is Access.ADMIN and not caller.is_admin:
             return refuse("User is not allowed to access the API", status=403).response
-        return refuse_media(request.method, request.headers, row.takes, row.gives) or caller
+        return refuse_media(request.method, request.headers) or caller
 
     def handle(self, row: Row, caller: Login, request: Request, body: bytes) -> ServerResponse:
         """Run the handler in one transaction and return its response."""
@@ -94,8 +94,7 @@ class _ServerState:
             with self._store.transaction() as tables:
                 query = dict(request.query_params)
                 path, now = request.path_params, self._clock()
-                kind = request.headers.get("content-type", "")
-                return row.handler(AdminCall(tables, caller, path, query, body, now, self._policy_deltas, kind))
+                return row.handler(AdminCall(tables, caller, path, query, body, now, self._policy_deltas))
         except Refusal as refusal:
             return refusal.response
 

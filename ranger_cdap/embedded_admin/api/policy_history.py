@@ -1,9 +1,8 @@
-"""Handlers of the versions of policies: by number, and by the time of an access."""
+"""Handlers of the versions of policies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import chain
 
 from ranger_cdap.embedded_admin.api.admin_call import AdminCall
@@ -11,7 +10,6 @@ from ranger_cdap.embedded_admin.api.rights import require_policy_reader
 from ranger_cdap.embedded_admin.model.responses import ServerResponse, found, json_response, refuse_because
 from ranger_cdap.embedded_admin.store.former_policies import FormerPolicy
 
-_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 _FOREVER = 1 << 62
 
 
@@ -28,25 +26,6 @@ def get_policy_version(call: AdminCall) -> ServerResponse:
     return _answer(call, found(next((one for one in versions if one.policy.stamp.version == number), None), unknown))
 
 
-def get_policy_of_event(call: AdminCall) -> ServerResponse:
-    """GET a policy as it was at `eventTime`, or in its version `versionNo`."""
-    time, policy_id = call.query.get("eventTime", ""), call.query.get("policyId", "")
-    if not time or not policy_id:
-        raise refuse_because("INVALID_INPUT_DATA", "EventTime or policyId cannot be null or empty string.")
-    unknown = refuse_because(
-        "DATA_NOT_FOUND", f"No policy history found for given policy ID: {policy_id} and event time: {time}"
-    )
-    at, number = _epoch_ms(time), call.query.get("versionNo")
-
-    def is_asked_for(one: FormerPolicy) -> bool:
-        stamp = one.policy.stamp
-        return number == str(stamp.version) or (
-            number is None and stamp.update_time // 1000 * 1000 <= at < one.end_time // 1000 * 1000
-        )
-
-    return _answer(call, found(next(filter(is_asked_for, _versions(call, call.number(policy_id))), None), unknown))
-
-
 def _versions(call: AdminCall, policy_id: int) -> Iterator[FormerPolicy]:
     """Yield the versions of a policy that are known, oldest first; the present one has no end."""
     present = call.tables.policy_by_id(policy_id)
@@ -60,10 +39,3 @@ def _answer(call: AdminCall, version: FormerPolicy) -> ServerResponse:
     assert service is not None  # the versions of a deleted service are deleted with it
     require_policy_reader(call, service, version.policy.document)
     return json_response(version.policy.to_json())
-
-
-def _epoch_ms(time: str) -> float:
-    try:
-        return datetime.strptime(time, _TIME_FORMAT).replace(tzinfo=UTC).timestamp() * 1000
-    except ValueError:
-        return -1

@@ -31,18 +31,12 @@ def refuse_early(method: str, raw_path: bytes, headers: Mapping[str, str]) -> Se
     return None
 
 
-def refuse_media(
-    method: str, headers: Mapping[str, str], takes: str = JSON, gives: str = JSON
-) -> ServerResponse | None:
-    """Return 415 for a body of another media type than `takes`, 406 for a caller that does not accept `gives`.
-
-    A wildcard accepts JSON only: Ranger exports to callers that name `text/json` (n 119, 128).
-    """
+def refuse_media(method: str, headers: Mapping[str, str]) -> ServerResponse | None:
+    """Return 415 for a body that is not JSON, 406 for a caller that does not accept JSON."""
     media = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if method in _WITH_BODY and media != takes:
+    if method in _WITH_BODY and media != JSON:
         return empty(415)
     accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "*/*").split(",")}
-    wildcards = {"application/*", "*/*", ""} if gives == JSON else set()
-    if not accepted & {gives, *wildcards}:
+    if not accepted & {JSON, "application/*", "*/*", ""}:
         return empty(406)
     return None

@@ -1,4 +1,4 @@
-"""Routes of the REST interface: method, path, required access, handler; `unsupported` lists the others."""
+"""Routes of the REST interface: method, path, required access, handler."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ranger_cdap.embedded_admin.api import (
-    bulk_api,
     definition_api,
     download_api,
     grant_api,
@@ -21,11 +20,10 @@ from ranger_cdap.embedded_admin.api import (
     service_api,
     tag_api,
     user_api,
-    user_sync_api,
     zone_api,
 )
 from ranger_cdap.embedded_admin.api.admin_call import AdminCall
-from ranger_cdap.embedded_admin.model.responses import JSON, ServerResponse
+from ranger_cdap.embedded_admin.model.responses import ServerResponse
 
 
 class Access(Enum):
@@ -39,18 +37,13 @@ class Access(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of `ROUTES`; `code` is the `statusCode` in the rejection of an unsecured route.
-
-    `takes` is the media type of the request body, `gives` that of the response.
-    """
+    """A row of `ROUTES`; `code` is the `statusCode` in the rejection of an unsecured route."""
 
     method: str
     path: str
     access: Access
     handler: Callable[[AdminCall], ServerResponse] | None = None
     code: int = 400
-    takes: str = JSON
-    gives: str = JSON
 
 
 _V2 = "/service/public/v2/api"
@@ -89,23 +82,9 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_V2}/policy/guid/{{guid}}", Access.USER, policy_api.get_policy_by_guid),
     Row("GET", f"{_PLUGINS}/definitions/name/{{name}}", Access.USER, definition_api.get_definition_by_name),
     Row("GET", f"{_PLUGINS}/services/name/{{name}}", Access.USER, service_api.get_service_for_plugins),
-    Row("GET", f"{_PLUGINS}/policies/service/{{id}}", Access.USER, policy_search.list_policies_in_envelope),
-    Row("GET", f"{_PLUGINS}/policies/eventTime", Access.USER, policy_history.get_policy_of_event),
     Row("GET", f"{_PLUGINS}/policy/{{id}}/versionList", Access.USER, policy_history.list_policy_versions),
     Row("GET", f"{_PLUGINS}/policy/{{id}}/version/{{version}}", Access.USER, policy_history.get_policy_version),
-    Row("GET", f"{_PLUGINS}/policies/{{type}}/for-resource", Access.USER, policy_search.list_policies_for_resource),
-    Row("GET", f"{_V2}/policies/{{type}}/for-resource", Access.USER, policy_search.list_policies_for_resource),
-    Row("POST", f"{_PLUGINS}/services/validateConfig", Access.USER, service_api.validate_config),
     Row("POST", f"{_PLUGINS}/services/lookupResource/{{name}}", Access.USER, service_api.look_up),
-    Row(
-        "POST",
-        f"{_PLUGINS}/policies/importPoliciesFromFile",
-        Access.ADMIN,
-        bulk_api.import_policies,
-        takes=bulk_api.UPLOAD,
-    ),
-    Row("GET", f"{_PLUGINS}/policies/exportJson", Access.USER, bulk_api.export_policies, gives=bulk_api.EXPORT),
-    Row("DELETE", f"{_V2}/policies/bulk", Access.USER, bulk_api.delete_policies),
     Row("GET", f"{_V2}/plugins/info", Access.ADMIN_PAGE, plugin_api.list_plugins),
     Row("GET", f"{_PLUGINS}/plugins/info", Access.ADMIN_PAGE, plugin_api.list_plugins_in_envelope),
     Row("GET", f"{_V2}/roles", Access.USER, role_api.list_roles),
@@ -129,21 +108,13 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_V2}/service/{{name}}/tags", Access.ADMIN_PAGE, tag_api.export_service_tags),
     Row("PUT", f"{_V2}/service/{{name}}/tags", Access.ADMIN_PAGE, tag_api.import_service_tags),
     Row("GET", "/service/tags/types", Access.ADMIN, tag_api.list_tag_types),
-    Row("PUT", "/service/tags/importservicetags", Access.ADMIN_PAGE, tag_api.import_tags),
     Row("GET", f"{_USERS}/users", Access.USER, user_api.list_users),
     Row("GET", f"{_USERS}/users/userName/{{name}}", Access.USER, user_api.get_user_by_name),
-    Row("GET", f"{_USERS}/lookup/users", Access.USER, user_api.lookup_users),
     Row("POST", f"{_USERS}/secure/users", Access.ADMIN_PAGE, user_api.create_user),
     Row("GET", f"{_USERS}/secure/users/{{id}}", Access.ADMIN_PAGE, user_api.get_user),
     Row("DELETE", f"{_USERS}/secure/users/{{name}}", Access.ADMIN_PAGE, user_api.delete_user),
     Row("DELETE", f"{_USERS}/users/{{id}}", Access.ADMIN_PAGE, user_api.delete_user_by_id),
-    Row("POST", f"{_USERS}/users/external", Access.ADMIN_PAGE, user_sync_api.create_external_user),
-    Row("POST", f"{_USERS}/ugsync/users", Access.ADMIN_PAGE, user_sync_api.sync_users),
-    Row("POST", f"{_USERS}/ugsync/groups", Access.ADMIN_PAGE, user_sync_api.sync_groups),
-    Row("GET", f"{_USERS}/ugsync/groupusers", Access.ADMIN_PAGE, user_sync_api.list_members),
-    Row("POST", f"{_USERS}/ugsync/groupusers", Access.ADMIN_PAGE, user_sync_api.sync_members),
     Row("GET", f"{_USERS}/groups", Access.USER, group_api.list_groups),
-    Row("POST", f"{_USERS}/groups", Access.ADMIN_PAGE, group_api.create_group),
     Row("POST", f"{_USERS}/secure/groups", Access.ADMIN_PAGE, group_api.create_group),
     Row("GET", f"{_USERS}/secure/groups/{{id}}", Access.ADMIN_PAGE, group_api.get_group),
     Row("DELETE", f"{_USERS}/secure/groups/{{name}}", Access.ADMIN_PAGE, group_api.delete_group),

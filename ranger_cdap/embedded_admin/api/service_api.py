@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterator
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -30,7 +29,6 @@ from ranger_cdap.embedded_admin.store.records import HIDDEN, StoredService
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _DISPLAY_NAME = re.compile(r"[a-zA-Z0-9_-][a-zA-Z0-9\s_-]{0,255}")
 _SECRET_CONFIGS = ("password",)
-_LOOPBACK = ("localhost", "127.0.0.1")
 _FOR_ADMINISTRATORS = frozenset(
     {
         *("configs", "description", "createdBy", "updatedBy", "createTime", "updateTime", "version"),
@@ -165,29 +163,10 @@ def _delete(call: AdminCall, service: StoredService) -> ServerResponse:
     return empty(204)
 
 
-def validate_config(call: AdminCall) -> ServerResponse:
-    """POST a service for *Test connection*: URLs on this machine are refused, and nothing here connects to others."""
-    if not call.caller.is_admin:
-        raise refuse("Only system administrators or key administrators can validate service configs", status=403)
-    sent = call.read(Service, "RangerService")
-    for name, value in sent.configs.items():
-        if (host := _url_host(value)) in _LOOPBACK:
-            raise refuse(f"Invalid value for configuration {name}: host {host} is not allowed", code=1)
-    message = f"Configuration validation is not implemented for {sent.type}"
-    return json_response({"statusCode": 1, "msgDesc": message, "messageList": [{"message": message}]})
-
-
 def look_up(call: AdminCall) -> ServerResponse:
     """POST the input for a level: nothing is offered, as by a Ranger Admin without the class of the definition."""
     call.read(LookupContext, "ResourceLookupContext")
     return empty(204) if call.tables.service(call.path["name"]) is None else json_response([])
-
-
-def _url_host(text: str) -> str:
-    try:
-        return urlsplit(text).hostname or ""
-    except ValueError:
-        return ""
 
 
 def refuse_broken(call: AdminCall, sent: Service, old: StoredService | None) -> None:

@@ -1,4 +1,4 @@
-"""Handlers of tags: uploads by Ranger's tagsync or a client, and exports."""
+"""Handlers of tags: uploads by a client, and exports."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from ranger_cdap.embedded_admin.rules.tag_rules import DELETE, OPERATIONS, downl
 from ranger_cdap.embedded_admin.store.records import StoredService
 
 
-def import_tags(call: AdminCall) -> ServerResponse:
-    """PUT tags of resources; the document names the service."""
-    sent = call.read(TagUpload, "ServiceTags")
-    return _upload(call, sent, sent.service_name)
-
-
 def import_service_tags(call: AdminCall) -> ServerResponse:
     """PUT tags of resources; the path names the service."""
-    return _upload(call, call.read(TagUpload, "RangerServiceTags"), call.path["name"])
+    sent, service = call.read(TagUpload, "RangerServiceTags"), _service(call, call.path["name"])
+    operation = OPERATIONS.get(sent.op)
+    if operation is None:
+        raise refuse(f"`{sent.op}` is not an operation on tags")
+    if operation != DELETE:
+        _refuse_broken(call, service, sent)
+    call.tables.update_tags(service, uploaded(call.tables.tags(service.stamp.id), sent, operation), call.now)
+    return empty(204)
 
 
 def export_service_tags(call: AdminCall) -> ServerResponse:
@@ -38,17 +39,6 @@ def list_tag_types(call: AdminCall) -> ServerResponse:
     """GET the names of all tag definitions, of every service."""
     kept = [call.tables.tags(service.stamp.id) for service in call.tables.services()]
     return json_response(list(dict.fromkeys(row.name for tags in kept for row in tags.definitions)))
-
-
-def _upload(call: AdminCall, sent: TagUpload, name: str) -> ServerResponse:
-    service = _service(call, name)
-    operation = OPERATIONS.get(sent.op)
-    if operation is None:
-        raise refuse(f"`{sent.op}` is not an operation on tags")
-    if operation != DELETE:
-        _refuse_broken(call, service, sent)
-    call.tables.update_tags(service, uploaded(call.tables.tags(service.stamp.id), sent, operation), call.now)
-    return empty(204)
 
 
 def _refuse_broken(call: AdminCall, service: StoredService, sent: TagUpload) -> None:

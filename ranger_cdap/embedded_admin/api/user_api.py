@@ -63,13 +63,6 @@ def list_users(call: AdminCall) -> ServerResponse:
     return json_response(envelope(call, "vXUsers", users, StoredUser.to_json))
 
 
-def lookup_users(call: AdminCall) -> ServerResponse:
-    """GET the names only; `resultSize` is 0, as on the real server."""
-    users = call.tables.principals.users(call.query.get("name"))
-    names = envelope(call, "vXStrings", users, lambda stored: {"value": stored.document.name})
-    return json_response(names | {"resultSize": 0})
-
-
 def delete_user(call: AdminCall) -> ServerResponse:
     """DELETE by name; refused while a role has the user as a member. Policies keep what is left of their items."""
     return _delete(call, _user(call, call.path["name"]))

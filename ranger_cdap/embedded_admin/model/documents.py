@@ -141,26 +141,6 @@ class Group(Document):
     is_visible: int = 1
 
 
-class UserList(Document):
-    """Users as Ranger's user synchronization sends them."""
-
-    users: list[User] = msgspec.field(default_factory=list, name="vXUsers")
-
-
-class GroupList(Document):
-    """Groups as Ranger's user synchronization sends them."""
-
-    groups: list[Group] = msgspec.field(default_factory=list, name="vXGroups")
-
-
-class GroupChanges(Document):
-    """Users to add to a group, and to remove from it."""
-
-    group_name: str = ""
-    add_users: list[str] = []
-    del_users: list[str] = []
-
-
 class GroupUser(Document):
     """A user's membership of the group `name`."""
 

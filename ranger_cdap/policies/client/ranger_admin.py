@@ -176,11 +176,6 @@ class RangerAdmin:
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
         return list(self._policies(api, {}))
 
-    def policies_matching(self, service: str, resource: Mapping[str, str]) -> list[Policy]:
-        """Return the policies of a service that match those values at those levels, literally or by wildcard."""
-        api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
-        return list(self._policies(api, {f"resource:{level}": value for level, value in resource.items()}))
-
     def policy_documents(self, service: str) -> list[Json]:
         """Return all policies of a service, those of its security zones too, as JSON with all members.
 

@@ -96,7 +96,7 @@ def test_an_administrator_lists_the_types_of_tags_in_use(cdapdev: Caller) -> Non
         "resourceToTagIds": {"1": [1]},
     }
     assert cdapdev("GET", "/service/tags/types") == (200, [])
-    assert cdapdev("PUT", "/service/tags/importservicetags", upload)[0] == 204
+    assert cdapdev("PUT", f"{V2}/service/cdapdev/tags", upload)[0] == 204
     assert cdapdev("GET", "/service/tags/types") == (200, ["PII"])
 
 

@@ -60,29 +60,3 @@ def test_the_versions_of_a_deleted_service_go_with_it(cdapdev: Caller) -> None:
     service = cdapdev("GET", f"{V2}/service/name/cdapdev")[1]
     assert cdapdev("DELETE", f"{V2}/service/{service['id']}")[0] == 204
     assert versions(cdapdev, made["id"]) == []
-
-
-def test_the_policy_of_an_event_is_the_one_in_force_then(cdapdev: Caller) -> None:
-    made = cdapdev("POST", f"{V2}/policy", policy())[1]
-    changed = cdapdev("PUT", f"{V2}/policy/{made['id']}", policy(description="changed"))[1]
-    path = f"{PLUGINS}/policies/eventTime"
-    asked = [
-        ("", 400, "EventTime or policyId cannot be null or empty string."),
-        (f"?policyId={made['id']}", 400, "EventTime or policyId cannot be null or empty string."),
-        ("?eventTime=2000-01-01T00:00:00Z", 400, "EventTime or policyId cannot be null or empty string."),
-        ("?eventTime=2999-01-01T00:00:00Z&policyId=999", 400, "No policy history found for given policy ID: 999"),
-        (f"?eventTime=2000-01-01T00:00:00Z&policyId={made['id']}", 400, "No policy history found"),
-        (f"?eventTime=soon&policyId={made['id']}", 400, "No policy history found"),
-        ("?eventTime=2999-01-01T00:00:00Z&policyId=x", 404, None),
-        (f"?eventTime=2999-01-01T00:00:00Z&policyId={made['id']}", 200, changed["description"]),
-        (f"?eventTime=2000-01-01T00:00:00Z&policyId={made['id']}&versionNo=2", 200, changed["description"]),
-        (f"?eventTime=2000-01-01T00:00:00Z&policyId={made['id']}&versionNo=1", 200, None),
-        (f"?eventTime=2999-01-01T00:00:00Z&policyId={made['id']}&versionNo=1", 200, None),
-        (f"?eventTime=2999-01-01T00:00:00Z&policyId={made['id']}&versionNo=3", 400, "No policy history found"),
-    ]
-    for parameters, status, said in asked:
-        got, answer = cdapdev("GET", f"{path}{parameters}")
-        text = answer and (answer.get("msgDesc") or answer.get("description"))
-        assert (parameters, got) == (parameters, status)
-        assert text == said or text.startswith(said)
-    assert cdapdev.as_user("bob")("GET", f"{path}?eventTime=2999-01-01T00:00:00Z&policyId={made['id']}")[0] == 403

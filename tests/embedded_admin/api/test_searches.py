@@ -20,9 +20,6 @@ def names(answer: Any) -> list[str]:
         (f"{V2}/policy?servicename=cdapdev", 400),
         (f"{V2}/policy?policyname=p", 400),
         (f"{V2}/policy?servicename=cdapdev&policyname=nosuch", 404),
-        (f"{V2}/policies/bulk", 400),
-        (f"{V2}/policies/bulk?serviceName=", 400),
-        (f"{V2}/policies/bulk?serviceName=nosuch", 404),
     ],
 )
 def test_a_deletion_needs_the_names_of_what_it_deletes(shared: Caller, path: str, status: int) -> None:

@@ -11,7 +11,6 @@ from apache_ranger.model.ranger_service_tags import RangerServiceTags
 from tests.embedded_admin.caller import PASSWORD, V2, Caller
 
 TAGS = f"{V2}/service/cdapdev/tags"
-IMPORT = "/service/tags/importservicetags"
 DOWNLOAD = "/service/tags/secure/download/cdapdev"
 
 
@@ -68,7 +67,7 @@ UPLOADS: dict[str, tuple[dict[str, Any], dict[str, list[str]]]] = {
 
 @pytest.mark.parametrize(("sent", "after"), UPLOADS.values(), ids=UPLOADS)
 def test_tags_after_an_upload(cdapdev: Caller, sent: dict[str, Any], after: dict[str, list[str]]) -> None:
-    assert cdapdev("PUT", IMPORT, upload("replace", BEFORE)) == (204, None)
+    assert cdapdev("PUT", TAGS, upload("replace", BEFORE)) == (204, None)
     before = downloaded(cdapdev)
     assert carried(before) == BEFORE
     assert cdapdev("PUT", TAGS, sent) == (204, None)
@@ -88,7 +87,7 @@ BROKEN: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("sent", BROKEN.values(), ids=BROKEN)
 def test_a_broken_upload_changes_nothing(cdapdev: Caller, sent: dict[str, Any]) -> None:
-    cdapdev("PUT", IMPORT, upload("replace", BEFORE))
+    cdapdev("PUT", TAGS, upload("replace", BEFORE))
     before = downloaded(cdapdev)
     assert cdapdev("PUT", TAGS, sent)[0] == 400
     assert downloaded(cdapdev) == before
@@ -135,7 +134,7 @@ def test_a_resource_keeps_its_guid_and_is_known_by_it(cdapdev: Caller) -> None:
 
 
 @pytest.mark.parametrize("user", ["alice", "plugin", "sync"])
-@pytest.mark.parametrize(("method", "path"), [("PUT", TAGS), ("PUT", IMPORT), ("GET", TAGS)])
+@pytest.mark.parametrize(("method", "path"), [("PUT", TAGS), ("GET", TAGS)])
 def test_only_administrators_upload_and_export(shared: Caller, user: str, method: str, path: str) -> None:
     body = upload("set", BEFORE) if method == "PUT" else None
     assert shared.as_user(user)(method, path, body)[0] == 403
@@ -144,7 +143,7 @@ def test_only_administrators_upload_and_export(shared: Caller, user: str, method
 
 def test_an_unknown_service_has_no_tags(shared: Caller) -> None:
     assert shared("GET", f"{V2}/service/nosuch/tags")[0] == 404
-    assert shared("PUT", IMPORT, upload("set", BEFORE, serviceName="nosuch"))[0] == 404
+    assert shared("PUT", f"{V2}/service/nosuch/tags", upload("set", BEFORE))[0] == 404
 
 
 def test_the_apache_ranger_client_uploads_and_gets_tags(cdapdev: Caller) -> None:

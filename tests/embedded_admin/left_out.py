@@ -76,6 +76,24 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
         ),
     ),
     UnsupportedEndpoint(
+        "for Ranger's own pages and for its user synchronization; no client sends these",
+        (
+            ("GET", "/service/plugins/policies/eventTime"),
+            ("GET", "/service/plugins/policies/exportJson"),
+            ("POST", "/service/plugins/policies/importPoliciesFromFile"),
+            ("GET", "/service/plugins/policies/service/1"),
+            ("GET", "/service/plugins/policies/cdap/for-resource"),
+            ("GET", f"{_V2}/policies/cdap/for-resource"),
+            ("DELETE", f"{_V2}/policies/bulk"),
+            ("POST", "/service/plugins/services/validateConfig"),
+            ("PUT", "/service/tags/importservicetags"),
+            ("GET", "/service/xusers/lookup/users"),
+            ("POST", "/service/xusers/users/external"),
+            ("POST", "/service/xusers/ugsync/users"),
+            ("GET", "/service/xusers/ugsync/groupusers"),
+        ),
+    ),
+    UnsupportedEndpoint(
         "a second way to what `public/v2` does; the forms of Ranger's web UI do not use these",
         (
             ("PUT", "/service/roles/roles/grant/cdapdev"),
