@@ -33,7 +33,7 @@ class ConfigError(InvalidInput):
     """A setting is unknown, missing or has a value that is not allowed."""
 
     code = "config"
-    remedy = "Correct the setting the message names; `ranger-cdap config show` shows where each value comes from."
+    remedy = "Correct the setting the message names; `ranger-cdap config` shows where each value comes from."
 
 
 class UnknownEntityType(InvalidInput):

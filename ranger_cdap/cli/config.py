@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from ranger_cdap.cli.command import Command, CommandGroup
+from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Secret, Settings
 
@@ -17,14 +17,9 @@ DEFAULT = "default"
 _MASK = "*****"
 
 
-@click.group("config", cls=CommandGroup, examples=("ranger-cdap config show",))
-def config_group() -> None:
-    """Show the settings in effect."""
-
-
-@config_group.command(cls=Command, examples=("ranger-cdap config show", "ranger-cdap config show --json"))
+@click.command("config", cls=Command, examples=("ranger-cdap config", "ranger-cdap config --json"))
 @pass_invocation
-def show(invocation: Invocation) -> None:
+def config_command(invocation: Invocation) -> None:
     """Show every setting with its value (secrets masked) and its origin.
 
     Precedence: flag (--set), environment variable, configuration file, files of Ranger's Java plugin ([hadoop]),

@@ -36,7 +36,7 @@ COMMANDS: Final = {
     "redundant": "ranger_cdap.cli.redundant:redundant",
     "operations": "ranger_cdap.cli.operations:operations",
     "policies": "ranger_cdap.cli.policies:policies",
-    "config": "ranger_cdap.cli.config:config_group",
+    "config": "ranger_cdap.cli.config:config_command",
     "doctor": "ranger_cdap.cli.doctor:doctor",
     "audit": "ranger_cdap.cli.audit:audit_group",
     "shadow": "ranger_cdap.cli.shadow:shadow",

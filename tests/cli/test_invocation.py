@@ -47,12 +47,12 @@ def test_a_table_in_a_file_has_no_blanks_at_the_ends_of_lines(capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("call", "instance"),
     [
-        (["--config", "a.toml", "config", "show"], "a"),
-        (["config", "show", "--config", "a.toml"], "a"),
-        (["--config", "a.toml", "config", "show", "--config", "b.toml"], "b"),
-        (["--config", "a.toml", "config", "show", "--set", "cdap.instance=c"], "c"),
-        (["--set", "cdap.instance=c", "--config", "a.toml", "config", "show"], "c"),
-        (["--set", "cdap.instance=c", "config", "show", "--set", "cdap.instance=d", "--config", "a.toml"], "d"),
+        (["--config", "a.toml", "config"], "a"),
+        (["config", "--config", "a.toml"], "a"),
+        (["--config", "a.toml", "config", "--config", "b.toml"], "b"),
+        (["--config", "a.toml", "config", "--set", "cdap.instance=c"], "c"),
+        (["--set", "cdap.instance=c", "--config", "a.toml", "config"], "c"),
+        (["--set", "cdap.instance=c", "config", "--set", "cdap.instance=d", "--config", "a.toml"], "d"),
     ],
 )
 def test_options_count_before_and_after_the_command_and_the_last_wins(

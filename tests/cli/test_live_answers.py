@@ -103,7 +103,7 @@ def test_what_is_logged_is_not_said_to_the_quiet(options: list[str], said: bool,
     config = tmp_path / "open.toml"
     config.write_text('[plugin]\npassword = "s3cret"\n')
     config.chmod(0o644)
-    program = [sys.executable, "-m", "ranger_cdap", "--config", str(config), "config", "show", *options]
+    program = [sys.executable, "-m", "ranger_cdap", "--config", str(config), "config", *options]
     done = subprocess.run(program, capture_output=True, text=True, check=True)
     assert ("holds a secret and is world-readable" in done.stderr) is said
     assert said or done.stderr == ""

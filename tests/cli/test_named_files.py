@@ -41,7 +41,7 @@ READING = [
     "eval --policies DOWNLOAD --requests FILE",
     "matrix ns1 --policies DOWNLOAD --inventory FILE",
     "overbroad --policies DOWNLOAD --inventory FILE",
-    "--config FILE config show",
+    "--config FILE config",
     *(
         f"check bob dataset.get dataset:ns1.kv --service https://127.0.0.1:1 --caller bob {files}"
         for files in ("--ca-file FILE", "--cert-file FILE --key-file FILE")

@@ -1,11 +1,13 @@
-"""`ranger-cdap operations`: the table in four forms, the difference of two documents, and the page made from it."""
+"""`ranger-cdap operations`: the table for people and for programs, and the differences of two documents."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.cli.main import main
+from ranger_cdap.cli.operations_text import lines
 
 
 @pytest.fixture(autouse=True)
@@ -20,34 +22,39 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"),
+    ("table", "line"),
     [
-        (["--profile", "000"], "namespace.create\tWRITE instance\tALL\tS000-namespace-create\t"),
-        (["--profile", "000"], "dataset.list\tREAD namespace\t\tS000-dataset-list\tshows all below"),
-        (["--profile", "000"], "program.emit_logs\tWRITE namespace\t\tS000-program-emit_logs\topen question"),
-        (["--profile", "001"], "artifact.add\tWRITE namespace\tADMIN\tS001-artifact-add\t"),
-        (["--profile", "001-prose"], "program.set_runtime_args\tWRITE program\t\tS001-P10\t"),
-        (["--profile", "003"], "dataset.list\tREAD|WRITE|ADMIN dataset\t\tS003-dataset-list\tshows each that has it"),
-        (["--profile", "003"], "other types.create\tWRITE parent\tALL\tS003-CORE-1\t"),
-        ([], "dataset.create\tWRITE namespace, or ADMIN dataset\tALL\tS003-dataset-create,S004-R4\t"),
+        (("000", None), "namespace.create\tWRITE instance\tALL\tS000-namespace-create\t"),
+        (("000", None), "dataset.list\tREAD namespace\t\tS000-dataset-list\tshows all below"),
+        (("000", None), "program.emit_logs\tWRITE namespace\t\tS000-program-emit_logs\topen question"),
+        (("001", None), "artifact.add\tWRITE namespace\tADMIN\tS001-artifact-add\t"),
+        (("001-prose", None), "program.set_runtime_args\tWRITE program\t\tS001-P10\t"),
+        (("003", None), "dataset.list\tREAD|WRITE|ADMIN dataset\t\tS003-dataset-list\tshows each that has it"),
+        (("003", None), "other types.create\tWRITE parent\tALL\tS003-CORE-1\t"),
+        (("default", None), "dataset.create\tWRITE namespace, or ADMIN dataset\tALL\tS003-dataset-create,S004-R4\t"),
         (
-            ["--entity", "secure_key"],
+            ("default", "secure_key"),
             "secure_key.create\tWRITE namespace, or ADMIN secure_key\tALL\tS003-CORE-1,S004-R4\t",
         ),
-        (["--entity", "instance"], "instance.update\tADMIN instance\t\t\tasked by CDAP, in no document"),
-        (["--profile", "003"], "artifact.refresh\tWRITE instance\t\t\tasked by CDAP, in no document"),
-        (["--entity", "topic"], "topic.get\tREAD topic & READ namespace\t\tS003-CORE-5\t"),
+        (("default", "instance"), "instance.update\tADMIN instance\t\t\tasked by CDAP, in no document"),
+        (("003", None), "artifact.refresh\tWRITE instance\t\t\tasked by CDAP, in no document"),
+        (("default", "topic"), "topic.get\tREAD topic & READ namespace\t\tS003-CORE-5\t"),
     ],
 )
-def test_the_table_as_plain_lines(capsys: pytest.CaptureFixture[str], arguments: list[str], line: str) -> None:
-    assert line in said(capsys, "operations", "--format", "plain", *arguments).splitlines()
+def test_a_row_has_needs_grants_requirements_and_a_remark(table: tuple[str, str | None], line: str) -> None:
+    profile, kind = table
+    rows = (
+        (row.operation, row.needs, row.given, ",".join(row.requirements), row.remark)
+        for row in lines(load_profile(profile), kind)
+    )
+    assert tuple(line.split("\t")) in set(rows)
 
 
 def test_one_entity_type_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = said(capsys, "operations", "--format", "plain", "--entity", "stream").splitlines()
+    rows = json.loads(said(capsys, "operations", "--json", "--entity", "stream"))
 
-    assert lines
-    assert all(line.startswith("stream.") for line in lines)
+    assert rows
+    assert all(row["operation"].startswith("stream.") for row in rows)
 
 
 def test_the_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,24 +76,33 @@ def test_the_table_for_programs(capsys: pytest.CaptureFixture[str], arguments: l
 
 
 def test_where_two_documents_disagree(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = said(capsys, "operations", "diff", "--format", "plain", "001", "003").splitlines()
+    shown = [line.split() for line in said(capsys, "operations", "--profile", "001", "--against", "003").splitlines()]
 
-    assert "program.set_runtime_args\tEXECUTE program\tADMIN program" in lines
-    assert "artifact.refresh\tWRITE instance\tno such operation" in lines
-    assert "namespace.create\tADMIN instance; gives ADMIN\tWRITE instance; gives ALL" in lines
-    assert not any(line.startswith("dataset.drop\t") for line in lines)
+    assert ["program.set_runtime_args", "EXECUTE", "program", "ADMIN", "program"] in shown
+    assert ["artifact.refresh", "WRITE", "instance", "no", "such", "operation"] in shown
+    assert ["namespace.create", "ADMIN", "instance", "WRITE", "instance"] in shown
+    after = shown[shown.index(["namespace.create", "ADMIN", "instance", "WRITE", "instance"]) + 1]
+    assert after == [
+        "gives",
+        "ADMIN",
+        "gives",
+        "ALL",
+    ]
+    assert not any(line[0] == "dataset.drop" for line in shown)
 
 
 def test_a_document_does_not_disagree_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "operations", "diff", "--format", "plain", "003", "003") == ""
+    assert json.loads(said(capsys, "--json", "operations", "--profile", "003", "--against", "003")) == []
 
 
 def test_differences_for_programs_and_people(capsys: pytest.CaptureFixture[str]) -> None:
-    found = {row["operation"]: row for row in json.loads(said(capsys, "--json", "operations", "diff", "000", "002"))}
+    words = ("operations", "--profile", "000", "--against", "002")
+    found = {row["operation"]: row for row in json.loads(said(capsys, "--json", *words))}
 
     assert found["program.list"]["000"]["any_of"] == [["READ application"]]
     assert found["program.list"]["002"]["any_of"] == [["READ|WRITE|ADMIN program"]]
-    assert "program.list" in said(capsys, "operations", "diff", "000", "002")
+    of_programs = json.loads(said(capsys, "--json", *words, "--entity", "program"))
+    assert of_programs == [row for name, row in found.items() if name.startswith("program.")]
 
 
 @pytest.mark.parametrize(
@@ -94,10 +110,7 @@ def test_differences_for_programs_and_people(capsys: pytest.CaptureFixture[str])
     [
         (["operations", "--profile", "005"], "there is no profile `005`; known are default, 000"),
         (["operations", "--entity", "datset"], "there is no entity type `datset`; did you mean `dataset`?"),
-        (["operations", "diff", "000", "30"], "there is no profile `30`"),
-        (["operations", "--format", "xml"], "'xml' is not one of"),
-        (["operations", "diff", "000"], "Missing argument"),
-        (["operations", "--profile", "000", "diff", "000", "001"], "options come after `diff`"),
+        (["operations", "--profile", "000", "--against", "30"], "there is no profile `30`"),
     ],
 )
 def test_what_is_not_known_is_one_sentence(

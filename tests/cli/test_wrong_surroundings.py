@@ -75,7 +75,7 @@ def test_a_file_may_come_from_a_pipe(
     [
         ("policies apply wrong.bin", "`wrong.bin` cannot be used: it is not UTF-8"),
         ("policies test wrong.bin", "`wrong.bin` is not a TOML file: it is not UTF-8"),
-        ("--config wrong.bin config show", "`wrong.bin` cannot be read: it is not UTF-8"),
+        ("--config wrong.bin config", "`wrong.bin` cannot be read: it is not UTF-8"),
     ],
 )
 def test_a_file_of_garbage_is_named(

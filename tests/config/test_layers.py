@@ -304,7 +304,7 @@ def test_a_flag_that_is_no_setting_is_refused(flag: str) -> None:
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main([*arguments, "config", "show"]) == 0
+    assert main([*arguments, "config"]) == 0
     return capsys.readouterr().out
 
 

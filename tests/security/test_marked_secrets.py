@@ -194,8 +194,8 @@ def test_no_secret_is_found_in_anything_a_run_leaves_behind(tmp_path: Path) -> N
         fill(ranger.url)
         run = Run(tmp_path, ranger.url)
         assert run.command("setup", "--yes") == 0
-        assert run.command("config", "show") == 0
-        assert run.command("config", "show", "--json") == 0
+        assert run.command("config") == 0
+        assert run.command("config", "--json") == 0
         assert run.command("check", "alice", "dataset.get", "dataset:ns1.kv") == 0
         assert run.command("explain", "alice", "dataset.get", "dataset:ns1.kv") == 0
         assert run.command("policies", "export", "--out", str(run.left / "policies.json")) == 0
