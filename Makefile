@@ -230,10 +230,15 @@ SEEDS ?= 100000
 simulate: $(STAMP) ## who owns what, in 100,000 drawn scenarios with an adversary (SEEDS=n)
 	$(BIN)/python -m tests.simulation $(SEEDS)
 
-MUTATE ?= --sample 500
+MUTATION := $(VENV)/mutation
 .PHONY: mutate
-mutate: setup ## small faults in the engine, the fold and the writer of grants: the fast tests must notice; goes on where it was (MUTATE='--minutes 10')
-	$(BIN)/python -m tests.mutation --state $(VENV)/mutation.jsonl --marks "$(QUICK)" $(MUTATE)
+mutate: export PYTHONPATH := $(CURDIR)/.ci:$(CURDIR)/$(MUTATION)/tool
+mutate: $(MUTATION)/.complete ## small faults in the engine, the fold and the writers of grants: the fast tests must notice; goes on where it was (MUTATE='--sample 50')
+	$(BIN)/python .ci/mutate.py $(MUTATION) $(MUTATE)
+
+$(MUTATION)/.complete: .ci/mutation.lock | $(STAMP)
+	@$(PIP) install --no-deps --upgrade --require-hashes --target $(@D)/tool --requirement .ci/mutation.lock
+	@touch $@
 
 bench: setup $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA)) ## how fast, measured on this machine (SKIP_CDAP=1: without a real CDAP)
 	$(BIN)/python -m benchmarks.engine

@@ -27,7 +27,6 @@ OF_NO_PACKAGE = {
     "flows": "several packages at once, as a user has them",
     "jvm": "the Java sources",
     "lookup": "the jar for Ranger Admin, driven by Ranger's classes",
-    "mutation": "whether the fast tests notice small faults, and which they may not",
     "packaging": "what is installed, and the rules of this repository",
     "real_ranger": "flows against Ranger's REST: of the embedded Ranger Admin, or of a real one",
     "security": "attacks that concern several packages",

@@ -7,6 +7,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
 from types import ModuleType
@@ -57,6 +58,13 @@ def test_a_marker_is_used_only_where_make_looks_for_it(marker: str, folder: str)
     elsewhere = [str(path) for path in files if used in path.read_text() and not path.is_relative_to(ROOT / folder)]
     assert [path for path in elsewhere if path != __file__] == []
     assert f"-m {marker} {folder}\n" in (ROOT / "Makefile").read_text()
+
+
+def test_what_make_mutate_changes_and_runs_exists() -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mutmut"]
+    assert [pattern for pattern in config["only_mutate"] if not any(ROOT.glob(pattern))] == []
+    tests = [path.removeprefix("--deselect=") for path in config["pytest_add_cli_args_test_selection"]]
+    assert [path for path in tests if not (ROOT / path).exists()] == []
 
 
 @of_the_wheel
