@@ -11,11 +11,14 @@ import re
 import sys
 import types
 from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 import yaml
+from pages import table
 
 from ranger_cdap.config.groups import GroupSettings, LdapSettings
 from ranger_cdap.config.secret import Secret
@@ -164,25 +167,18 @@ def documented(text: str) -> Iterator[tuple[str, str]]:
 
 def value_at(values: Any, path: str) -> Any:
     """The default at that path."""
-    for key in path.split("."):
-        values = values[key]
-    return values
-
-
-def table(text: str) -> str:
-    """The values as rows of a page."""
-    values = yaml.safe_load(text)
-    rows = []
-    for path, comment in documented(text):
-        default = json.dumps(value_at(values, path), ensure_ascii=False).replace("|", "\\|")
-        rows.append(f"| `{path}` | `{default}` | {comment.replace('|', '&#124;')} |\n")
-    return "| value | default | meaning |\n| --- | --- | --- |\n" + "".join(rows)
+    return reduce(getitem, path.split("."), values)
 
 
 def page(text: str, values: str) -> str:
     """The chart's README with the table of the values as they are now."""
     before, _, rest = text.partition(BEGIN)
-    return before + BEGIN + table(values) + END + rest.partition(END)[2]
+    defaults = yaml.safe_load(values)
+    rows = [
+        (f"`{path}`", f"`{json.dumps(value_at(defaults, path), ensure_ascii=False)}`", comment)
+        for path, comment in documented(values)
+    ]
+    return before + BEGIN + table(("value", "default", "meaning"), rows) + END + rest.partition(END)[2]
 
 
 def renewed() -> dict[Path, str]:

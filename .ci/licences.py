@@ -13,6 +13,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from pages import table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "THIRD-PARTY.md"
@@ -53,8 +54,6 @@ Made by `make licences` from what the packages say of themselves. None of it is 
 fetches it. The image for the sync job also has the jars of Delta Lake (Apache-2.0) and a Java runtime (GPL-2.0 with
 the Classpath Exception).
 
-| package | licence | comes with |
-| --- | --- | --- |
 """
 
 
@@ -112,34 +111,19 @@ def closure(extra: str) -> set[str]:
 def page() -> str:
     """THIRD-PARTY.md."""
     base = closure(BASE)
-    named = (
-        "client",
-        "service",
-        "spark",
-        "kerberos",
-        "yaml",
-        "ldap",
-        "expressions",
-        "zookeeper",
-        "hdfs",
-        "kafka",
-        "telemetry",
-    )
-    extras = {extra: closure(extra) - base for extra in named}
+    named = metadata(OURS).get_all("Provides-Extra", [])
+    extras = {extra: closure(extra) - base for extra in named if extra not in ("all", "dev")}
     rows = []
     for name in sorted(base.union(*extras.values())):
         brings = ", ".join(extra for extra, names in extras.items() if name in names)
-        rows.append(f"| {name} | {licence(name)} | {brings or 'every install'} |\n")
-    return HEAD + "".join(rows)
+        rows.append((name, licence(name), brings or "every install"))
+    return HEAD + table(("package", "licence", "comes with"), rows)
 
 
 def main() -> int:
     """Check everything that is installed, then write or compare the page."""
-    locked = re.findall(
-        r"^([a-z0-9-]+)==", (ROOT / ".ci" / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    refused = []
-    refused += [
+    locked = re.findall(r"^([a-z0-9-]+)==", LOCK.read_text(encoding="utf-8"), re.MULTILINE)
+    refused = [
         f"`{name}` is in `all`, and {BY_CHOICE[name]} is a choice" for name in sorted(closure("all") & {*BY_CHOICE})
     ]
     for name in sorted({*locked, *closure("all"), *closure("kerberos")}):

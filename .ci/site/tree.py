@@ -20,16 +20,10 @@ from mkdocs.structure.pages import Page
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 INDEX: Final = Path("docs/README.md")
-PICTURES: Final = {".png", ".svg"}
 # A fenced block, code in a line, or a link.
 _CODE_OR_LINK: Final = re.compile(
     r"^```.*?^```$|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n\n).)*?(?<!`)(?P=ticks)(?!`)|\]\((?P<target>[^)\s]+)\)",
     re.MULTILINE | re.DOTALL,
-)
-# A picture for light pages and one for dark ones, as Markdown's other readers know them.
-_PICTURE: Final = re.compile(
-    r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">\s*'
-    r'<img alt="(?P<alt>[^"]+)" src="(?P<light>[^"]+)">\s*</picture>'
 )
 # A picture that may have a dark one beside it.
 _IMAGE: Final = re.compile(r"(?P<start>!\[[^]]*\]\()(?P<light>[^)\s]+\.png)\)")
@@ -61,7 +55,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         _, anchor, fragment = found["target"].partition("#")
         return f"]({os.path.relpath(uri(target), here.parent)}{anchor}{fragment})"
 
-    markdown = _PICTURE.sub(r"![\g<alt>](\g<light>#only-light)\n![\g<alt>](\g<dark>#only-dark)", markdown)
     markdown = _IMAGE.sub(lambda found: _of_both(found, Path(here)), markdown)
     return _CODE_OR_LINK.sub(rewritten, markdown)
 
@@ -108,7 +101,7 @@ def uri(path: Path) -> str:
     shown = "/".join(part.lstrip(".") for part in path.parts)
     if (ROOT / path).is_dir():
         return f"{shown}/README.md"
-    return shown if path.suffix in {".md", *PICTURES} else f"{shown}.md"
+    return shown if path.suffix in {".md", ".png"} else f"{shown}.md"
 
 
 def dark_of(picture: str) -> str:
@@ -128,8 +121,7 @@ def _linked(path: Path) -> Iterator[Path]:
         yield from _files_of(path)
     elif path.suffix == ".md":
         text = (ROOT / path).read_text(encoding="utf-8")
-        pictures = [found[name] for found in _PICTURE.finditer(text) for name in ("light", "dark")]
-        pictures += [dark_of(found["light"]) for found in _IMAGE.finditer(text)]
+        pictures = [dark_of(found["light"]) for found in _IMAGE.finditer(text)]
         targets = [found["target"] for found in _CODE_OR_LINK.finditer(text) if found["target"]]
         yield from filter(None, (_target(path, target) for target in (*targets, *pictures)))
 
@@ -158,7 +150,7 @@ def _files_of(folder: Path) -> list[Path]:
 
 def _file(path: Path, config: MkDocsConfig) -> File:
     whole = ROOT / path
-    if path.suffix in {".md", *PICTURES}:
+    if path.suffix in {".md", ".png"}:
         # The navigation must have every document; the other pages are found by the links to them.
         level = InclusionLevel.INCLUDED if path in documents() else InclusionLevel.NOT_IN_NAV
         return File.generated(config, path.as_posix(), abs_src_path=str(whole), inclusion=level)

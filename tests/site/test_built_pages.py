@@ -48,8 +48,7 @@ def name(path: Path) -> str:
 def as_commonmark(document: Path) -> HtmlPage:
     """The document as the usual renderers show it."""
     text = document.read_text(encoding="utf-8")
-    pictures = re.sub(r"<picture>.*?</picture>", "", text, flags=re.DOTALL)
-    return HtmlPage(f"<article>{MarkdownIt('commonmark').enable('table').render(pictures)}</article>")
+    return HtmlPage(f"<article>{MarkdownIt('commonmark').enable('table').render(text)}</article>")
 
 
 def without_space(page: HtmlPage) -> str:
