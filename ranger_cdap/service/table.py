@@ -6,7 +6,6 @@ from typing import Final
 
 from ranger_cdap.service.api import (
     authzen,
-    authzen_search,
     cdap_api,
     console,
     events_api,
@@ -27,15 +26,11 @@ from ranger_cdap.service.http.reply import ErrorBody, text_error
 from ranger_cdap.service.http.uploads import FORM
 from ranger_cdap.service.state.handshake import Handshake
 from ranger_cdap.service.wire.authzen_wire import (
-    AuthZenActions,
     AuthZenConfiguration,
-    AuthZenResources,
-    AuthZenSubjects,
     EvaluationRequest,
     EvaluationResponse,
     EvaluationsRequest,
     EvaluationsResponse,
-    SearchRequest,
 )
 from ranger_cdap.service.wire.cdap_wire import (
     EnforceReply,
@@ -217,24 +212,6 @@ AUTHZEN: Final = (
         "POST", authzen.EVALUATIONS, _ASK, authzen.evaluations, "Evaluate AuthZEN requests",
         EvaluationsRequest, EvaluationsResponse, waits=cdap_api.audit_waits,
         works=True,
-        longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
-    ),
-    ApiRoute(
-        "POST", authzen_search.SEARCH_SUBJECT, _DELEGATE, authzen_search.search_subject,
-        "List the subjects of an action",
-        SearchRequest, AuthZenSubjects, works=True,
-        longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
-    ),
-    ApiRoute(
-        "POST", authzen_search.SEARCH_RESOURCE, _DELEGATE, authzen_search.search_resource,
-        "List the resources of a subject",
-        SearchRequest, AuthZenResources, works=True,
-        longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
-    ),
-    ApiRoute(
-        "POST", authzen_search.SEARCH_ACTION, _DELEGATE, authzen_search.search_action,
-        "List the actions of a subject",
-        SearchRequest, AuthZenActions, works=True,
         longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(

@@ -1,7 +1,7 @@
 """Accesses recorded before this project decided: each is decided again, and what is different now is in the report.
 
 The predecessor's records are made here of the recorded calls of a CDAP 6.11.1, by the rule of the old jar as
-`test_predecessor` states it; what CDAP would be answered today is asked of the enforcer, with CDAP's own hints.
+`predecessor_answers` states it; what CDAP would be answered today is asked of the enforcer, with CDAP's own hints.
 """
 
 from __future__ import annotations

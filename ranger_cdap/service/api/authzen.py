@@ -23,7 +23,6 @@ from ranger_cdap.service.api.authzen_request import (
     resource_of,
     text_of,
 )
-from ranger_cdap.service.api.authzen_search import SEARCH_ACTION, SEARCH_RESOURCE, SEARCH_SUBJECT
 from ranger_cdap.service.api.pdp import access_request, policy_info
 from ranger_cdap.service.decisions.authz_error import AuthzProblem
 from ranger_cdap.service.decisions.delegation import OWNER, TrustedClaims, verify_claims
@@ -83,9 +82,6 @@ def configuration(call: HandlerCall) -> Reply:
             policy_decision_point=base,
             access_evaluation_endpoint=base + EVALUATION,
             access_evaluations_endpoint=base + EVALUATIONS,
-            search_subject_endpoint=base + SEARCH_SUBJECT,
-            search_resource_endpoint=base + SEARCH_RESOURCE,
-            search_action_endpoint=base + SEARCH_ACTION,
         )
     )
 

@@ -59,22 +59,19 @@ def access_context(request: EvaluationRequest) -> AccessContext:
 
 
 def claims_of(
-    subject: AuthZenEntity | None,
-    action: AuthZenAction | None,
-    resource: AuthZenEntity,
-    context: dict[str, Any] | None,
+    subject: AuthZenEntity, action: AuthZenAction, resource: AuthZenEntity, context: dict[str, Any] | None
 ) -> Claims:
-    """Return the claims of a request; without a subject those about action, resource and context.
+    """Return the claims of a request.
 
     Raises:
         Refused: the subject has no id, or groups or roles that are not names.
     """
-    attributes = dict(subject.properties or {}) if subject else {}
+    attributes = dict(subject.properties or {})
     groups, roles = (_names(name, attributes.pop(name, None)) for name in ("groups", "roles"))
     circumstances = {key: value for key, value in (context or {}).items() if key not in _OF_RANGER}
-    of_action = (action.properties if action else None) or {}
+    of_action = action.properties or {}
     return Claims(
-        user=text_of("subject.id", subject.id) if subject else "",
+        user=text_of("subject.id", subject.id),
         groups=groups,
         roles=roles,
         user_attributes=attributes,
@@ -91,20 +88,16 @@ def _names(what: str, names: object) -> list[str]:
     return names
 
 
-def decider_of(deciders: DeciderRegistry, kind: str, context: AccessContext) -> ServiceDecider | None:
-    """Return the service that decides on resources of a type; None if the type is unknown."""
-    named = context.service_name or context.service_type
-    decider = deciders.of(context.service_name, context.service_type) if named else deciders.first_with(kind)
-    return decider if decider is not None and decider.knows(kind) else None
-
-
 def resource_of(
     deciders: DeciderRegistry, resource: AuthZenEntity, context: AccessContext
 ) -> tuple[ServiceDecider, Resource] | None:
     """Return the service that decides on the resource, and its values; None if its type is unknown."""
     kind, name = text_of("resource.type", resource.type), text_of("resource.id", resource.id)
-    decider = decider_of(deciders, kind, context)
-    return None if decider is None else (decider, NameTemplate.of(decider.definition, kind).parse(name))
+    named = context.service_name or context.service_type
+    decider = deciders.of(context.service_name, context.service_type) if named else deciders.first_with(kind)
+    if decider is None or not decider.knows(kind):
+        return None
+    return decider, NameTemplate.of(decider.definition, kind).parse(name)
 
 
 def is_operation(call: HandlerCall, decider: ServiceDecider, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
@@ -13,7 +13,6 @@ from ranger_cdap.authz.decider import PolicySource
 from ranger_cdap.authz.groups import GroupHook, GroupResolver
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.questions.permitted_subjects import StoredUsers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,6 @@ class RangerService:
     audit: AuditTrail
     groups: GroupHook | None = None
     clock: Callable[[], float] = time.time
-    stored_users: StoredUsers = field(default_factory=StoredUsers)
     cluster: str = ""
 
     @property

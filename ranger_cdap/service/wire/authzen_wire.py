@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 
@@ -84,111 +84,9 @@ class EvaluationsResponse(Open):
     context: EvaluationContext | None = None
 
 
-class PageRequest(Open):
-    """The part of the results that is wanted: `token` is the `next_token` of the page before."""
-
-    token: str | None = None
-    limit: Annotated[int, msgspec.Meta(ge=0)] | None = None
-
-
-class SearchRequest(EvaluationRequest):
-    """A search: the id or name of what is searched for is ignored."""
-
-    page: PageRequest | None = None
-
-
-class PageInfo(Open):
-    """The number of results on this page and in all; an empty `next_token` ends them."""
-
-    next_token: str
-    count: int
-    total: int
-
-
-class LevelPatternInfo(Open, rename="camel"):
-    """Values of one level of a resource, as in Ranger's policies."""
-
-    values: list[str]
-    is_excludes: bool = False
-
-
-Levels = dict[str, LevelPatternInfo]
-
-
-class ExceptedResources(Open):
-    """Resources that a policy may deny, or that are in a zone."""
-
-    resource: Levels
-    policy: PolicyInfo | None = None
-    zone: str | None = None
-
-
-class PermittedPattern(Open):
-    """Resources that a policy allows; without a policy, and not undecided, super users.
-
-    If there is `within`, a resource must match one of these as well. `undecided`: it is not known whether all of them
-    but the exceptions are allowed.
-    """
-
-    resource: Levels
-    policy: PolicyInfo | None = None
-    zone: str | None = None
-    within: list[Levels] = []
-    exceptions: list[ExceptedResources] = []
-    undecided: bool = False
-
-
-class SearchContext(Open):
-    """Patterns of permitted resources that no policy names, and sentences on what may be missing."""
-
-    patterns: list[PermittedPattern] = []
-    undecided: list[str] = []
-
-
-class SearchAnswer(Open):
-    """Parts of the answers to all searches."""
-
-    page: PageInfo | None = None
-    context: SearchContext | None = None
-
-
-class FoundEntity(Open):
-    """A subject or resource found."""
-
-    type: str
-    id: str
-
-
-class AuthZenSubjects(SearchAnswer, kw_only=True):
-    """The subjects that may perform the action."""
-
-    results: list[FoundEntity]
-
-
-class AuthZenResources(SearchAnswer, kw_only=True):
-    """The resources on which the subject may perform the action."""
-
-    results: list[FoundEntity]
-
-
-class AuthZenActionName(Open):
-    """An action found."""
-
-    name: str
-
-
-class AuthZenActions(SearchAnswer, kw_only=True):
-    """The actions the subject may perform."""
-
-    results: list[AuthZenActionName]
-
-
 class AuthZenConfiguration(Open):
     """The endpoints of this Policy Decision Point."""
 
     policy_decision_point: str
     access_evaluation_endpoint: str
     access_evaluations_endpoint: str
-    search_subject_endpoint: str
-    search_resource_endpoint: str
-    search_action_endpoint: str

@@ -67,23 +67,9 @@ def test_scenario(world: World, case: Json) -> None:
     elif "decisions" in case:
         assert [item["decision"] for item in answer.json["evaluations"]] == case["decisions"]
         assert "decision" not in answer.json
-    elif "found" in case:
-        results = answer.json["results"]
-        kind = case["path"].removeprefix("search/")
-        key = "name" if kind == "action" else "id"
-        assert set(case["found"]) <= {result[key] for result in results}
-        assert kind == "action" or {result["type"] for result in results} == {case["request"][kind]["type"]}
-        assert answer.json.get("page", {}).get("next_token", "") == ""
-    elif "pages" in case:
-        request, pages = case["request"], [answer.json]
-        while token := pages[-1]["page"]["next_token"]:
-            pages.append(post(world, case["path"], request | {"page": {"token": token}}).json)
-        assert [[result["id"] for result in page["results"]] for page in pages] == case["pages"]
-    elif "nothing" in case:
-        assert answer.json == {"results": []}
 
 
-@pytest.mark.parametrize("path", ["evaluation", "evaluations", "search/subject", "search/resource", "search/action"])
+@pytest.mark.parametrize("path", ["evaluation", "evaluations"])
 @pytest.mark.parametrize("body", [b"", b"{", b'"alice"', b"[]", b"null", b"\xff", b"[" * 100_000])
 def test_2_4_what_is_no_request(world: World, path: str, body: bytes) -> None:
     assert refused(post(world, path, body))
@@ -113,9 +99,6 @@ def test_6_discovery(world: World) -> None:
         "policy_decision_point": base,
         "access_evaluation_endpoint": f"{base}/access/v1/evaluation",
         "access_evaluations_endpoint": f"{base}/access/v1/evaluations",
-        "search_subject_endpoint": f"{base}/access/v1/search/subject",
-        "search_resource_endpoint": f"{base}/access/v1/search/resource",
-        "search_action_endpoint": f"{base}/access/v1/search/action",
     }
     for name, url in answer.json.items():
         if name != "policy_decision_point":
@@ -236,10 +219,8 @@ def test_about_himself_everybody_may_ask(world: World, asked: Json, allowed: boo
     assert post(world, "evaluation", asked, caller="evaluate").json["decision"] is allowed
 
 
-def test_searches_are_for_delegates_and_nothing_is_for_nobody(world: World) -> None:
-    for path in ("search/subject", "search/resource", "search/action"):
-        assert refused(post(world, path, me("read", "record:record-1"), caller="evaluate"), 403)
-    for path in ("evaluation", "evaluations", "search/subject", "search/resource", "search/action"):
+def test_nothing_is_for_nobody(world: World) -> None:
+    for path in ("evaluation", "evaluations"):
         assert refused(post(world, path, READ_1, caller="enforce"), 403) == "enforce is not authorized"
         assert refused(post(world, path, READ_1, caller=None), 401) == "Authentication required"
     assert refused(world.ask(None, "GET", "/.well-known/authzen-configuration"), 401)
@@ -259,32 +240,6 @@ def test_without_policies_there_is_no_answer(tmp_path: Path) -> None:
 def test_a_service_that_masks_data_is_not_decided_for(tmp_path: Path) -> None:
     with serving([], tmp_path, others=[people()]) as world:
         assert refused(post(world, "evaluation", asking("alice", "see", "person:eve")), 501)
-
-
-# --- searches -----------------------------------------------------------------------------------------------------
-
-KINDS = [("user", []), ("group", ["auditors"]), ("role", ["keeper"])]
-
-
-@pytest.mark.parametrize(("kind", "names"), KINDS)
-def test_subjects_are_users_groups_or_roles(world: World, kind: str, names: list[str]) -> None:
-    body = {"subject": {"type": kind}, "action": {"name": "read"}, "resource": {"type": "record", "id": "owned"}}
-    assert post(world, "search/subject", body).json == {"results": [{"type": kind, "id": name} for name in names]}
-
-
-def test_an_owner_is_found(world: World) -> None:
-    resource = {"type": "record", "id": "owned", "properties": {"OWNER": "dan"}}
-    body = {"subject": {"type": "user"}, "action": {"name": "read"}, "resource": resource}
-    assert post(world, "search/subject", body).json == {"results": [{"type": "user", "id": "dan"}]}
-
-
-def test_what_holds_under_a_condition_only_is_not_found_and_nothing_is_audited(world: World) -> None:
-    world.memory.records.clear()
-    body = {"subject": {"type": "user"}, "action": {"name": "delete"}, "resource": {"type": "record", "id": "record-1"}}
-    assert post(world, "search/subject", body).json == {"results": []}
-    found = post(world, "search/action", {"subject": {"type": "user", "id": "alice"}, "resource": body["resource"]})
-    assert found.json == {"results": [{"name": "read"}, {"name": "write"}]}
-    assert world.memory.records == []
 
 
 # --- CDAP ---------------------------------------------------------------------------------------------------------
@@ -351,10 +306,6 @@ NO_OPERATIONS = [
 @pytest.mark.parametrize(("asked", "message"), NO_OPERATIONS)
 def test_what_is_no_operation_on_that_entity_is_refused(world: World, asked: Json, message: str) -> None:
     assert message in refused(post(world, "evaluation", asked))
-
-
-def test_operations_are_not_searched_for(world: World) -> None:
-    assert "not an operation" in refused(post(world, "search/subject", asking("", "dataset.get", KV)))
 
 
 def test_decisions_are_counted(world: World) -> None:
