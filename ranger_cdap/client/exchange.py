@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ssl
+import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, TypeVar
 
@@ -16,7 +17,6 @@ from ranger_cdap.client.client_settings import ClientSettings
 from ranger_cdap.client.service_request import ServiceRequest
 from ranger_cdap.client.service_response import ServiceResponse, read_reply
 from ranger_cdap.errors import DecisionServiceError, DecisionServiceUnreachable, UnexpectedReply
-from ranger_cdap.telemetry.propagation import trace_headers
 
 T = TypeVar("T")
 
@@ -76,6 +76,19 @@ def request_headers(settings: ClientSettings, request: ServiceRequest[Any]) -> d
     if request.body is not None:
         headers["Content-Type"] = "application/json"
     return headers if request.public else headers | dict(settings.authorization())
+
+
+def trace_headers() -> Mapping[str, str]:
+    """Return the `traceparent` of this program's current span (W3C Trace Context); empty without one.
+
+    Law: nothing is imported. A program with a current span has loaded OpenTelemetry's API itself.
+    """
+    api = sys.modules.get("opentelemetry.trace")
+    context = api.get_current_span().get_span_context() if api is not None else None
+    if context is None or not context.is_valid:
+        return {}
+    # The flags that version 00 defines, and no others, which a later version of the API may have.
+    return {"traceparent": f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & 3:02x}"}
 
 
 class BoundedBody:

@@ -25,7 +25,6 @@ from ranger_cdap.doctor.ownership import examine_ownership
 from ranger_cdap.doctor.secret_files import examine_secret_files
 from ranger_cdap.doctor.service import examine_decision_service
 from ranger_cdap.doctor.sources import examine_sources
-from ranger_cdap.doctor.telemetry import examine_telemetry
 from ranger_cdap.doctor.users import Users
 from ranger_cdap.policies.client.sign_in import tls_context
 
@@ -64,7 +63,6 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     yield from examine_sources(settings, users)
     yield from examine_ownership(settings, now())
     yield from examine_notification(settings)
-    yield from examine_telemetry()
     yield from examine_state(settings, users)
     yield from examine_secret_files(settings, users)
     yield from examine_secrets(configuration.exposed)

@@ -58,7 +58,7 @@ def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) ->
         exception_handlers={HTTPException: _no_such_route, Exception: _failed},
     )
     app.router.redirect_slashes = False
-    service, telemetry = state.settings.service, state.telemetry
+    service = state.settings.service
     return RequestGuard(
         app,
         metrics=state.metrics,
@@ -67,7 +67,7 @@ def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) ->
         max_requests=service.max_requests,
         max_body=service.max_body,
         errors={route.path: route.error for route in routes},
-        spans=RequestSpans(telemetry) if telemetry is not None and telemetry.choice.traces else None,
+        spans=RequestSpans(state.telemetry) if state.telemetry is not None else None,
     )
 
 

@@ -85,6 +85,4 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
     if state.token_keys is not None:
         state.token_keys.start()
     state.metrics.watch(state.read_metrics)
-    if state.telemetry is not None:
-        state.telemetry.watch(state.metrics.registry.collect)
     return state, create_app(state, callers, ROUTES)

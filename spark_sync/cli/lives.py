@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import Final
 
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.telemetry.trace_ids import ids_of_event, line_of_event
+from ranger_cdap.telemetry import ids_of_event
 from spark_sync.ledger.grant_terms import OutdatedGrants
 from spark_sync.ledger.life import GrantTerms, Life, State
+
+_LINE: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def rows(lives: Iterable[Life]) -> list[list[str]]:
@@ -69,8 +73,17 @@ def as_json(life: Life) -> dict[str, object]:
         "reason": life.reason,
         "source": life.source,
         "event": line_of_event(life.event) or None,
-        "trace_id": trace.trace_text if (trace := ids_of_event(life.event)) else None,
+        "trace_id": f"{check.trace:032x}" if (check := ids_of_event(life.event)) else None,
     }
+
+
+def line_of_event(event: str) -> str:
+    """Return the id of the line that an event of the ledger is of, which is a hash; empty if there is none.
+
+    An event's own id has the name of its entity.
+    """
+    line = event.partition("#")[0]
+    return line if _LINE.fullmatch(line) else ""
 
 
 def print_changes(invocation: Invocation, lives: Iterable[Life]) -> None:

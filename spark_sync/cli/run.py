@@ -17,12 +17,13 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
+from ranger_cdap.telemetry.start import start_telemetry
 from spark_sync.cli import planned
 from spark_sync.cli.lives import as_json, outdated_json, outdated_line, policy_text, rows
 from spark_sync.ledger.life import DOUBTED_STATES, State
 from spark_sync.preflight import check_run
 from spark_sync.report import RunReport
-from spark_sync.run_telemetry import run_telemetry, send_metrics, traced_run
+from spark_sync.run_telemetry import record_run
 from spark_sync.run_trace import RunTrace
 from spark_sync.spark.on_demand import SparkOnDemand
 
@@ -76,12 +77,16 @@ def run(
     check_run(settings, dry=dry_run)
     if not settings.sync.sources:
         invocation.messages.print("note: no event is read, because there is no source: `[[sync.sources]]`")
-    with run_telemetry() as telemetry:
+    telemetry = start_telemetry("ranger-cdap-sync")
+    try:
         if follows:
             _follow(invocation, settings, telemetry, interval)
             return
         report = _once(invocation, settings, telemetry, trace, trace_file, dry=dry_run)
         print_result(invocation, report, dry=dry_run)
+    finally:
+        if telemetry is not None:
+            telemetry.close()
 
 
 def _once(
@@ -166,11 +171,13 @@ def _one(
     from spark_sync.job import run_once
 
     began, run_id = time.time(), uuid.uuid4().hex
-    with traced_run(telemetry, run_id, progress) as traced:
-        report = run_once(settings, spark, now=round(began * 1000), progress=traced.progress, dry=dry, ledger=ledger)
-        report = traced.report = replace(report, run_id=run_id)
-    if telemetry is not None and not dry:
-        send_metrics(telemetry, report, began=began, ended=time.time())
+    report = None
+    try:
+        report = run_once(settings, spark, now=round(began * 1000), progress=progress, dry=dry, ledger=ledger)
+        report = replace(report, run_id=run_id)
+    finally:
+        if telemetry is not None:
+            record_run(telemetry, run_id, round(began * 1e9), report)
     if settings.sync.metrics_file and not dry:
         from spark_sync.metrics_file import write_metrics
 

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import Phase, example, given, note, settings
 from hypothesis import strategies as st
 
-from ranger_cdap.telemetry.choice import choice_of
 from tests.docker.chart_values import (
     ALTERNATIVES,
     BASE,
@@ -307,16 +306,6 @@ def test_attributes_arrive_as_they_were_written(attributes: dict[str, str]) -> N
     assert rendered.service is not None
     found = resource_attributes(rendered.service.environment)
     assert found == attributes | {"k8s.namespace.name": "cdap", "k8s.pod.name": "POD-0"}
-
-
-@pytest.mark.parametrize("traces", [True, False])
-@pytest.mark.parametrize("metrics", [True, False])
-def test_the_programs_send_what_the_values_say(traces: bool, metrics: bool) -> None:
-    switches = {"telemetry.traces": traces, "telemetry.metrics": metrics}
-    rendered = Manifests.of(render(nested(BASE | COLLECTOR | switches)))
-    for pod in rendered.pods:
-        choice = choice_of(pod.environment)
-        assert (choice.traces, choice.metrics, choice.problems) == (traces, metrics, ())
 
 
 def test_the_plain_yaml_is_rendered_from_the_chart(tmp_path: Path) -> None:

@@ -140,8 +140,6 @@ def serving(
         telemetry=telemetry,
     )
     state.metrics.watch(state.read_metrics)
-    if telemetry is not None:
-        telemetry.watch(state.metrics.registry.collect)
     server = HttpServer(settings.service)
     server.start(create_app(state, Callers.of(settings.service), ROUTES))
     try:

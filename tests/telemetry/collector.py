@@ -10,10 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-
-Labels = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -39,9 +36,6 @@ class Collector:
 
     url: str = ""
     spans: list[ReceivedSpan] = field(default_factory=list)
-    figures: dict[tuple[str, Labels], float] = field(default_factory=dict)
-    """The last value of each sample, under its name in Prometheus."""
-    services: set[str] = field(default_factory=set)
     raw: list[bytes] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
     arrived: threading.Condition = field(default_factory=threading.Condition)
@@ -49,11 +43,7 @@ class Collector:
     @property
     def environment(self) -> dict[str, str]:
         """The variables that name this collector, and let nothing wait long."""
-        return {
-            "OTEL_EXPORTER_OTLP_ENDPOINT": self.url,
-            "OTEL_BSP_SCHEDULE_DELAY": "50",
-            "OTEL_METRIC_EXPORT_INTERVAL": "100",
-        }
+        return {"OTEL_EXPORTER_OTLP_ENDPOINT": self.url, "OTEL_BSP_SCHEDULE_DELAY": "50"}
 
     def span(self, name: str) -> ReceivedSpan:
         """The first span of that name, as soon as it is there."""
@@ -73,10 +63,8 @@ class Collector:
         with self.arrived:
             self.raw.append(body)
             self.headers = headers
-            if path == "/v1/traces":
-                self._receive_spans(ExportTraceServiceRequest.FromString(body))
-            else:
-                self._receive_metrics(ExportMetricsServiceRequest.FromString(body))
+            assert path == "/v1/traces"
+            self._receive_spans(ExportTraceServiceRequest.FromString(body))
             self.arrived.notify_all()
 
     def _receive_spans(self, request: Any) -> None:
@@ -99,47 +87,6 @@ class Collector:
                     )
                     for span in scope.spans
                 ]
-
-    def _receive_metrics(self, request: Any) -> None:
-        for resource in request.resource_metrics:
-            self.services.add(_attributes(resource.resource.attributes)["service.name"])
-            for scope in resource.scope_metrics:
-                for metric in scope.metrics:
-                    self.figures.update(samples_of(metric))
-
-
-def samples_of(metric: Any) -> dict[tuple[str, Labels], float]:
-    """The samples that a metric of the protocol is in Prometheus, as its specification maps them."""
-    found: dict[tuple[str, Labels], float] = {}
-    match metric.WhichOneof("data"):
-        case "sum":
-            assert metric.sum.is_monotonic
-            assert metric.sum.aggregation_temporality == 2  # cumulative
-            for point in metric.sum.data_points:
-                found[f"{metric.name}_total", _labels(point)] = _number(point)
-        case "gauge":
-            for point in metric.gauge.data_points:
-                found[metric.name, _labels(point)] = _number(point)
-        case "histogram":
-            for point in metric.histogram.data_points:
-                labels, so_far = _labels(point), 0.0
-                for most, count in zip([*point.explicit_bounds, None], point.bucket_counts, strict=True):
-                    so_far += count
-                    le = "+Inf" if most is None else repr(most)
-                    found[f"{metric.name}_bucket", labels | {("le", le)}] = so_far
-                found[f"{metric.name}_count", labels] = float(point.count)
-                found[f"{metric.name}_sum", labels] = point.sum
-        case other:
-            raise AssertionError(other)
-    return found
-
-
-def _number(point: Any) -> float:
-    return float(getattr(point, point.WhichOneof("value")))
-
-
-def _labels(point: Any) -> Labels:
-    return frozenset(_attributes(point.attributes).items())
 
 
 def _attributes(pairs: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.telemetry.sdk import CLOSE_SECONDS, Telemetry
+from ranger_cdap.telemetry.sdk import Telemetry
 from ranger_cdap.telemetry.start import start_telemetry
 from tests.service.fixtures import READ_AND_WRITE, World, serving
 from tests.service.http.raw_http import until
@@ -22,15 +22,15 @@ from tests.telemetry.collector import SLOW, Collector, collecting, hanging, refu
 from tests.telemetry.test_request_spans import ENFORCE, check, requests_of
 
 MANY = 300
+CLOSE_SECONDS = 5.0
 
 
 @contextmanager
 def exporting(collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **more: str) -> Iterator[World]:
     """A service that exports to the collector; at the end it is closed as a program closes it."""
-    environment = collector.environment | more
-    for name, value in environment.items():
+    for name, value in (collector.environment | more).items():
         monkeypatch.setenv(name, value)
-    telemetry = start_telemetry("ranger-cdap", environment)
+    telemetry = start_telemetry("ranger-cdap")
     assert isinstance(telemetry, Telemetry)
     with serving(READ_AND_WRITE, tmp_path, telemetry=telemetry) as world:
         yield world
@@ -87,7 +87,6 @@ def test_a_request_waits_for_no_collector(state: str, tmp_path: Path, monkeypatc
 
 BAD = [
     ({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "`OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`"),
-    ({"OTEL_METRIC_EXPORT_INTERVAL": "0"}, "(ValueError: interval value 0"),
     ({"OTEL_BSP_MAX_QUEUE_SIZE": "1"}, "(ValueError: max_export_batch_size must be"),
     ({"OTEL_EXPORTER_OTLP_HEADERS": "zqsecret"}, "`OTEL_EXPORTER_OTLP_HEADERS`"),
 ]
@@ -100,9 +99,9 @@ def test_a_wrong_variable_is_one_warning_and_stops_nothing(
     environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", **wrong}
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert start_telemetry("ranger-cdap", environment) is None
+    assert start_telemetry("ranger-cdap") is None
     (line,) = [entry.getMessage() for entry in caplog.records if entry.levelno >= logging.WARNING]
-    assert line.startswith("OpenTelemetry is asked for, and not all of it is sent: ")
+    assert line.startswith("OpenTelemetry is asked for, and nothing is sent: ")
     assert sentence in line
     assert "zqsecret" not in line
 

@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from ranger_cdap.telemetry.trace_ids import ids_of_check
+from ranger_cdap.telemetry import ids_of_check
 from tests.docs.markdown_pages import ROOT, blocks
-from tests.service.exported_figures import samples
-from tests.service.serve_process import Served, admin_of_creations, serve, until
+from tests.service.serve_process import admin_of_creations, serve, until
 from tests.telemetry.collector import Collector, collecting
 from tests.telemetry.creation import STAMP, configured, creates, parsed, sync, take_baseline, until_decidable
 
@@ -52,17 +51,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
             until_decidable(directory / "events")
             run = parsed(sync(config, directory, "sync", "run", "--json"))
             found = shell(last_command_of_the_page(run["granted"][0]["trace_id"]), config, directory)
-            settled(service, collector)
             service.process.terminate()
             assert service.ended() == 0
         yield Story(collector, [json.loads(line) for line in service.log], run, found)
-
-
-def settled(service: Served, collector: Collector) -> None:
-    """Return once the collector has the decisions that the service has counted."""
-    text = service.ask(None, "GET", "/metrics").body.decode()
-    wanted = {key: value for key, value in samples(text).items() if key[0] == "ranger_cdap_decisions_total"}
-    until(lambda: wanted and wanted.items() <= collector.figures.items())
 
 
 def shell(typed: str, config: Path, directory: Path) -> str:
@@ -88,35 +79,23 @@ def exported_by_the_page() -> dict[str, str]:
     return dict(re.findall(r"^export (\w+)=(\S+)$", next(iter(blocks(PAGE, "sh"))).text, re.MULTILINE))
 
 
-def test_the_grant_is_in_the_trace_of_the_check(story: Story) -> None:
+def test_the_run_is_linked_to_the_check(story: Story) -> None:
     ids = ids_of_check(STAMP)
     assert ids is not None
-    (grant,) = story.collector.named("grant", 1)
-    (check,) = [span for span in story.collector.named(ENFORCE, 1) if span.trace_id == ids.trace_text]
-    (run,) = story.collector.named("sync run", 1)
-    (sending,) = story.collector.named("sending grants to Ranger", 1)
-    assert (check.service, grant.service) == ("ranger-cdap", "ranger-cdap-sync")
-    assert (grant.trace_id, grant.parent_id) == (check.trace_id, check.span_id)
-    assert grant.links == [(run.trace_id, sending.span_id)]
-    assert check.start < check.end <= grant.start <= grant.end
-    assert (sending.trace_id, sending.parent_id) == (run.trace_id, run.span_id)
+    (check,) = [span for span in story.collector.named(ENFORCE, 1) if span.trace_id == f"{ids.trace:032x}"]
+    run = story.collector.span("sync run")
+    assert (check.service, run.service) == ("ranger-cdap", "ranger-cdap-sync")
+    assert run.links == [(check.trace_id, check.span_id)]
+    assert check.start < check.end <= run.start <= run.end
     assert run.attributes["ranger_cdap.granted"] == 1
-    stages = [span for span in story.collector.spans if span.parent_id == run.span_id]
-    assert [span.name for span in stages] == [
-        "reading source data-plane",
-        "folding events into lives",
-        "sending grants to Ranger",
-    ]
 
 
 def test_logs_and_traces_have_the_same_ids(story: Story) -> None:
     (granted,) = story.run["granted"]
-    (grant,) = story.collector.named("grant", 1)
-    assert story.run["run_id"] == story.collector.span("sync run").trace_id
-    assert granted["trace_id"] == grant.trace_id
-    assert granted["event"] == grant.attributes["ranger_cdap.event"]
-    assert granted["policy_id"] == grant.attributes["ranger_cdap.policy_id"]
-    (line,) = [entry for entry in story.log if entry.get("trace_id") == grant.trace_id]
+    run = story.collector.span("sync run")
+    assert story.run["run_id"] == run.trace_id
+    assert [granted["trace_id"]] == [trace for trace, _ in run.links]
+    (line,) = [entry for entry in story.log if entry.get("trace_id") == granted["trace_id"]]
     assert (line["route"], line["status"]) == ("/cdap/v1/enforce", 200)
     of_log = {entry["trace_id"] for entry in story.log if "trace_id" in entry}
     of_service = {span.trace_id for span in story.collector.spans if span.service == "ranger-cdap"}
@@ -131,11 +110,6 @@ def test_the_collector_learns_no_name(story: Story) -> None:
 def test_an_operator_finds_the_names_by_the_trace(story: Story) -> None:
     assert '"entity": "dataset:ns3.purchases"' in story.found
     assert '"creator": "alice"' in story.found
-
-
-def test_the_figures_of_a_run_are_sent(story: Story) -> None:
-    assert story.collector.figures["ranger_cdap_sync_granted", frozenset()] == 1.0
-    assert story.collector.services == {"ranger-cdap", "ranger-cdap-sync"}
 
 
 def test_the_page_has_each_attribute_and_no_other(story: Story) -> None:

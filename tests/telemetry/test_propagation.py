@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
+from opentelemetry.context import Context
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, get_current_span, use_span
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from ranger_cdap import entity_id
 from ranger_cdap.client import AsyncDecisionClient, ClientSettings, DecisionClient, Secret, ServiceRequest, operation
-from ranger_cdap.telemetry.propagation import trace_headers
-from ranger_cdap.telemetry.sdk import remote_span
+from ranger_cdap.client.exchange import trace_headers
 from tests.service.fixtures import secret_of
 from tests.telemetry.test_request_spans import PARENT, TRACE, tracing
 
@@ -30,10 +31,9 @@ def span(trace: int, number: int, flags: int = 1) -> NonRecordingSpan:
 @given(TRACES, SPANS, st.integers(0, 255))
 def test_the_header_names_the_current_span(trace: int, number: int, flags: int) -> None:
     with use_span(span(trace, number, flags)):
-        (header,) = trace_headers().values()
-    named = remote_span(header)
-    assert named is not None
-    context = named.get_span_context()
+        headers = trace_headers()
+    named = TraceContextTextMapPropagator().extract(dict(headers), Context())
+    context = get_current_span(named).get_span_context()
     assert (context.trace_id, context.span_id, context.trace_flags & 1) == (trace, number, flags & 1)
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.telemetry.trace_ids import ids_of_check, ids_of_event, line_of_event
+from ranger_cdap.telemetry import ids_of_check, ids_of_event
+from spark_sync.cli.lives import line_of_event
 
 STAMPS = st.integers(0, 2**128 - 1).map("{:032x}".format)
 LINES = st.integers(0, 2**256 - 1).map("{:064x}".format)

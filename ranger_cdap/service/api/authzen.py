@@ -112,7 +112,6 @@ def _evaluated(call: HandlerCall, deciders: DeciderRegistry, request: Evaluation
         result = _operation(call, decider, claims, context, permission, values)
     else:
         result = _permission(decider, claims, context, permission, values)
-    call.decides_by(decider.engine.policy_version)
     call.decided("authzen", result.decision)
     return result
 

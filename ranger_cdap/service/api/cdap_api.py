@@ -32,7 +32,6 @@ def enforce(call: HandlerCall) -> Reply:
     # Read before deciding: policies swapped in the meantime get a new generation with nothing cached under it.
     snapshot = state.authorizer.snapshot
     generation = state.generation.of(snapshot)
-    call.decides_by(snapshot.versions.policies)
     if body.check is not None:
         call.checks(body.check.id)
     if problem := _no_user(body.principal):
@@ -86,7 +85,6 @@ def visible(call: HandlerCall) -> Reply:
         raise Refused(400, f"`entities` has more than {state.settings.service.max_batch} (`service.max_batch`)")
     snapshot = state.authorizer.snapshot
     generation = state.generation.of(snapshot)
-    call.decides_by(snapshot.versions.policies)
     if _no_user(body.principal):
         return json_reply(VisibleReply(visible=[False] * len(body.entities), cacheable=False, generation=generation))
     entities = [(entity.type, entity.parts) for entity in body.entities]

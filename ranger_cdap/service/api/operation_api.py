@@ -40,7 +40,6 @@ def operation(call: HandlerCall) -> Reply:
     if others and CallerRole.DELEGATE not in call.caller.roles:
         raise Refused(403, f"{call.caller.name} is not authorized")
     entity = entity_id(body.entity.type, body.entity.parts)
-    call.decides_by(authorizer.snapshot.versions.policies)
     answer = authorizer.check(
         claims.user, claims.groups, body.operation, entity, context=context, client_ip=body.client_ip
     )

@@ -225,7 +225,6 @@ def claimed_request(
 
 def _answered(call: HandlerCall, decider: ServiceDecider, accesses: Sequence[_CheckedAccess]) -> list[AuthzResult]:
     """Return the result of each access; all are decided together."""
-    call.decides_by(decider.engine.policy_version)
     decided = iter(decider.decide(*(part for checked in accesses for part in checked.parts())))
     results = []
     for checked in accesses:

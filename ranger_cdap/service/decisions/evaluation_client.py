@@ -15,7 +15,6 @@ from ranger_cdap.config.address import DECISION_SERVICE, checked_address
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
 from ranger_cdap.service.decisions.resource_name import NameTemplate
-from ranger_cdap.telemetry.propagation import trace_headers
 
 _PATH: Final = "/access/v1/evaluations"
 _CONNECT_SECONDS: Final = 2.0
@@ -98,7 +97,7 @@ class EvaluationClient:
                 _PATH,
                 query=None,
                 body=body,
-                headers={**self._headers, **trace_headers()},
+                headers=self._headers,
                 largest=_LARGEST,
             )
             if status != HTTPStatus.OK:

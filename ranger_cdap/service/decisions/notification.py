@@ -24,7 +24,6 @@ from ranger_cdap.config.address import NOTIFY, checked_address
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.policies.client.deadline import AbortableConnection, Conversation, DeadlinePassed
 from ranger_cdap.policies.client.sign_in import TlsFiles
-from ranger_cdap.telemetry.propagation import trace_headers
 
 _REFRESH: Final = "/cdap/v1/refresh"
 _POLICIES: Final = "/cdap/v1/policies"
@@ -179,7 +178,7 @@ def _problem_of(error: Exception) -> NotifyProblem:
 
 
 def _request(service: NotifySettings, ranger: str, connection: AbortableConnection) -> NotifyProblem | None:
-    return _verify(*connection.ask("POST", _REFRESH, {**_headers(service), **trace_headers()}, _NOW), ranger)
+    return _verify(*connection.ask("POST", _REFRESH, _headers(service), _NOW), ranger)
 
 
 def _try(service: NotifySettings, ranger: str, connection: AbortableConnection) -> NotifyProblem | None:

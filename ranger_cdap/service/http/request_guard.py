@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ranger_cdap.service.http.metrics import UNDER_WAY, ServiceMetrics
 from ranger_cdap.service.http.reply import Refused, Reply, coded_error
-from ranger_cdap.service.http.request_spans import NOTES, RequestNotes, RequestSpans
+from ranger_cdap.service.http.request_spans import RequestSpans
 
 logger = logging.getLogger("ranger_cdap.service.requests")
 
@@ -85,8 +85,6 @@ class RequestGuard:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         request_id = self._request_id(headers.get(REQUEST_ID.encode(), b""))
         scope.setdefault("state", {})["request_id"] = request_id
-        if self._spans is not None:
-            scope["state"][NOTES] = RequestNotes()
         status = 500
 
         async def answer(message: Message) -> None:

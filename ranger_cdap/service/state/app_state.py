@@ -57,7 +57,7 @@ class AppState:
     def close(self) -> None:
         """End the console's question, publish the stored events, stop the refreshes, then deliver the audit records.
 
-        Last come spans and metrics that are still to be sent.
+        Last come spans that are still to be sent.
         """
         self.questions.close()
         if self.events is not None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 
 from ranger_cdap.service.http.callers import Caller
-from ranger_cdap.service.http.request_spans import NOTES, RequestNotes
 
 if TYPE_CHECKING:
     from ranger_cdap.service.state.app_state import AppState
@@ -27,27 +26,15 @@ class HandlerCall:
     request: Request
     request_id: str
 
-    def decides_by(self, policy_version: int) -> None:
-        """Note the version of the policies, for the span of the request."""
-        if (notes := self._notes) is not None:
-            notes.policy_version = policy_version
-
     def checks(self, stamp: str) -> None:
         """Note the id of the stamp of a check, for the span of the request."""
-        if (notes := self._notes) is not None:
-            notes.check = stamp
+        self.request.scope["state"]["check"] = stamp
 
     def decided(self, interface: str, allowed: bool) -> None:
         """Count a decision in the metrics, and note it for the span of the request."""
         self.state.metrics.decided(interface, allowed)
-        if (notes := self._notes) is not None:
-            notes.decided(allowed)
-
-    @property
-    def _notes(self) -> RequestNotes | None:
-        """Return the notes of a request that is traced."""
-        notes: RequestNotes | None = self.request.scope["state"].get(NOTES)
-        return notes
+        result, noted = "allowed" if allowed else "denied", self.request.scope["state"]
+        noted["result"] = result if noted.get("result", result) == result else "mixed"
 
     @property
     def query(self) -> Mapping[str, str]:

@@ -11,17 +11,9 @@
 {{- with $own.caKey }}
 - {name: OTEL_EXPORTER_OTLP_CERTIFICATE, value: /etc/ranger-cdap/ca/{{ . }}}
 {{- end }}
-{{- if not $own.traces }}
-- {name: OTEL_TRACES_EXPORTER, value: none}
-{{- end }}
 {{- if ne (float64 $own.sampling) 1.0 }}
 - {name: OTEL_TRACES_SAMPLER, value: parentbased_traceidratio}
 - {name: OTEL_TRACES_SAMPLER_ARG, value: {{ $own.sampling | toJson | quote }}}
-{{- end }}
-{{- if $own.metrics }}
-- {name: OTEL_METRIC_EXPORT_INTERVAL, value: {{ mul 1000 $own.metricsInterval | quote }}}
-{{- else }}
-- {name: OTEL_METRICS_EXPORTER, value: none}
 {{- end }}
 {{- $attributes := list (printf "k8s.namespace.name=%s" .Release.Namespace) "k8s.pod.name=$(POD_NAME)" -}}
 {{- range $name, $value := $own.attributes }}{{ $attributes = append $attributes (printf "%s=%s" $name ($value | urlquery | replace "+" "%20")) }}{{ end }}
