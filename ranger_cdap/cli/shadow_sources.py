@@ -52,7 +52,7 @@ class ShadowSource(StrEnum):
 
     @property
     def compared_with(self) -> str:
-        """What the policies are compared with."""
+        """The answers that the policies are compared with."""
         return _COMPARED[self]
 
 

@@ -10,11 +10,9 @@ import pytest
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import Decider
-from ranger_cdap.authz.enforcer import AccessEnforcer
-from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.cdap.profile import profile_names
-from ranger_cdap.config import CdapSettings, EnforceSettings, MasterSettings, Settings
+from ranger_cdap.config import CdapSettings, MasterSettings, Settings
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.policies.manage.service_setup import (
     CurrentState,
@@ -151,21 +149,6 @@ def test_the_right_to_create_the_first_namespace_goes_with_the_profile_that_need
     first.body.id = 9
     after = policies_of(MASTER, CurrentState(None, None, (first.body,)))[first.body.name]
     assert (after.change, given(after)) == (SetupAction.UPDATE, [])
-
-
-def test_cdap_also_starts_while_nothing_is_enforced() -> None:
-    enforce = EnforceSettings(operations=(), outside="report")
-    settings = Settings(enforce=enforce, master=MasterSettings(user="cdap"))
-    made = [step.body for step in plan(DesiredState.of(settings), NOTHING) if isinstance(step, PolicyStep)]
-    for number, body in enumerate(made, 1):
-        body.id = number
-    document = {"serviceName": "cdapdev", "policyVersion": 1, "serviceDef": service_definition(), "policies": made}
-    decider = Decider.of_documents(Documents(msgspec.json.encode(document), b"{}"), settings)
-
-    check = CdapCheck("NAMESPACE", ("default",), ("STANDARD.CREATE",))
-    with Authorizer(decider) as asked:
-        assert AccessEnforcer(asked).enforce("cdap", check).allowed
-        assert not AccessEnforcer(asked).enforce("eve", check).allowed
 
 
 def test_without_names_there_are_no_policies() -> None:
