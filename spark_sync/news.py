@@ -27,7 +27,7 @@ class News:
         self._logs = [
             (configured, FileLog(checkpoints / configured.name))
             for configured, source in configured_sources(settings)
-            if source.reader is not None
+            if source.stream is None
         ]
         self._marks: Mapping[str, Watermark] = {}
         self._waiting = False

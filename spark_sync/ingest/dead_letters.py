@@ -22,9 +22,6 @@ OLDER: Final = "dead-letters.1.jsonl"
 MOST_OF_A_FILE: Final = 100
 """Lines of one file with a letter each; one more letter counts the others."""
 
-SHOWN: Final = 500
-"""Characters of a line in its dead letter."""
-
 FULL: Final = 16_000_000
 """Bytes after which the file is started again."""
 

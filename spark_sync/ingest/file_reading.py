@@ -12,18 +12,15 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from operator import attrgetter
 from typing import Any, Final
 from urllib.parse import quote
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError, reason
-from ranger_cdap.ranger_model.strict_json import HALF, LONGEST
-from spark_sync.ingest.dead_letters import MOST_OF_A_FILE, SHOWN, DeadLetter
+from spark_sync.ingest.dead_letters import MOST_OF_A_FILE, DeadLetter
 from spark_sync.ledger.event import EntityEvent
-from spark_sync.sources.line_reader import LineReader
+from spark_sync.sources.line_reader import LineReader, read_line
 from spark_sync.sources.regular_files import SourceFile
-from spark_sync.sources.source import FOUND_FIELDS
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _PLAIN_IN_URIS: Final = "/;:@&=+$,-_.!~*'()"
@@ -44,7 +41,7 @@ def read_lines(
 ) -> FilesReading:
     """Read files that `list_files` has found, a few MB in all; one that was deleted since is skipped.
 
-    `reader` returns checked readings (`checked_reading`); `now` is the time of the run, in epoch milliseconds.
+    `now` is the time of the run, in epoch milliseconds.
 
     Raises:
         ConfigError: a file is no longer regular, or cannot be read.
@@ -57,14 +54,13 @@ def read_lines(
         rejected = []
         for number, raw in enumerate(lines_of(content), start=1):
             count += 1
-            reading = reader(_without_middle(raw).decode("utf-8", "surrogateescape"), settings, instance, now)
+            reading = read_line(reader, raw, settings, instance, now)
             for event in reading.events:
                 known = events.setdefault(event.id, event)
                 if known is not event and _order(event) < _order(known):
                     events[event.id] = event
             if reading.rejected is not None:
-                shown = raw.decode("utf-8", "replace") if reading.shown is None else reading.shown
-                rejected.append((number, reading.rejected, shown[:SHOWN]))
+                rejected.append((number, reading.rejected, reading.shown or ""))
         letters += _letters(settings.name, file_uri(file.path), rejected)
     return FilesReading(tuple(contents), count, tuple(events.values()), tuple(letters))
 
@@ -99,14 +95,12 @@ def _content(path: str, settings: SourceSettings) -> bytes | None:
     raise ConfigError(f"`{path}`, of source `{settings.name}`, cannot be read: {why}")
 
 
-def _without_middle(raw: bytes) -> bytes:
-    """Return a line; of one that is too long only the ends, as for Spark."""
-    return raw if len(raw) <= LONGEST else raw[:HALF] + raw[-HALF:]
-
-
 def _order(event: EntityEvent) -> tuple[Any, ...]:
     """Return the order of events of one id, of which the first counts: that of the columns in Spark."""
-    return str(event.entity), *_fields(event)
+    from spark_sync.ledger.ledger_rows import NEW_EVENTS, event_row
+
+    row = event_row("", event)
+    return tuple(row[name] for name in NEW_EVENTS.names)
 
 
 def _letters(source: str, file: str, rejected: list[tuple[int, str, str]]) -> Iterator[DeadLetter]:
@@ -116,8 +110,3 @@ def _letters(source: str, file: str, rejected: list[tuple[int, str, str]]) -> It
     if (more := len(rejected) - MOST_OF_A_FILE) > 0:
         last, _, _ = rejected[MOST_OF_A_FILE - 1]
         yield DeadLetter(source, file, 0, last, f"{more:,} more lines of this file were rejected", "", more)
-
-
-_fields = attrgetter(
-    "entity.type", "entity.parts", *(name for name in FOUND_FIELDS if name not in ("id", "type", "parts"))
-)

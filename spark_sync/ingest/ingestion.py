@@ -48,8 +48,8 @@ class Ingestion:
         """
         stage = f"reading source {configured.name}"
         self.progress(stage)
-        if source.reader is None:
-            return self._stream(configured, source)
+        if source.stream is not None:
+            return self._stream(configured, source, source.stream(self.spark(), configured))
         log = FileLog(self._checkpoint(configured))
         new = log.unread(list_files(configured))
         total, size = SourceReport(configured.name), sum(file.size for file in new)
@@ -78,8 +78,8 @@ class Ingestion:
 
         return self._extract(read_files(self.spark(), [file.path for file in files]), configured, source)
 
-    def _stream(self, configured: SourceSettings, source: EventSource) -> SourceReport:
-        """Read a source by one query with its own checkpoint."""
+    def _stream(self, configured: SourceSettings, source: EventSource, frame: DataFrame) -> SourceReport:
+        """Read a stream by one query with its own checkpoint."""
         total = SourceReport(configured.name)
 
         def take(batch: DataFrame, _: int) -> None:
@@ -87,8 +87,7 @@ class Ingestion:
             total += self._extract(batch, configured, source)
 
         query = (
-            source.read(self.spark(), configured)
-            .writeStream.trigger(availableNow=True)
+            frame.writeStream.trigger(availableNow=True)
             .option("checkpointLocation", str(self._checkpoint(configured)))
             .foreachBatch(take)
             .start()

@@ -30,7 +30,7 @@ _KEY = [
     *_fields(_TEXTS, "parts"),
     *_fields(_TEXT, "namespace", "application"),
 ]
-EVENTS: Final = pa.schema(
+NEW_EVENTS: Final = pa.schema(
     [
         *_fields(_TEXT, "source", "id"),
         *_KEY,
@@ -41,9 +41,11 @@ EVENTS: Final = pa.schema(
         *_fields(_TEXT, "clock", "check", "request", "version", "child"),
         *_fields(_NUMBER, "received"),
         *_fields(_TEXT, "caller"),
-        *_fields(_NUMBER, "requested", "round"),
+        *_fields(_NUMBER, "requested"),
     ]
 )
+EVENTS: Final = pa.schema([*NEW_EVENTS, *_fields(_NUMBER, "round")])
+"""Events with the round in which they were stored."""
 LIVES: Final = pa.schema(
     [
         *_KEY,

@@ -23,7 +23,7 @@ from ranger_cdap.config import SourceSettings
 from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, quoted, read_object
 from ranger_cdap.service.wire.event_wire import Milliseconds
 from spark_sync.ledger.event import NEVER, EntityEvent, Stage
-from spark_sync.sources.line_reader import UNREADABLE_USER, LineReading, bad_name, checked_reading
+from spark_sync.sources.line_reader import UNREADABLE_USER, LineReading, bad_name
 
 _VERSIONS: Final = (1, 2)
 _READ: Final = ("version", "time", "entityId", "metadataEntity", "user", "type")
@@ -54,7 +54,7 @@ class _AuditMessageV2(_AuditMessage, frozen=True):
     metadataEntity: _MetadataEntity  # noqa: N815  (CDAP's name)
 
 
-def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineReading:
+def read(line: str, settings: SourceSettings, instance: str) -> LineReading:
     """Read a line; messages name no instance, so all belong to the one configured for the source."""
     try:
         found = read_object(line)
@@ -65,14 +65,14 @@ def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineRe
         rows = _rows().get(message.type)
         if rows is None:  # most messages: they create and delete nothing
             return _NOTHING
-        events = [
+        events = tuple(
             _event(row, _parts(row, details), message.user, message.time, message.time, found, settings)
             for row in rows
             if kind in row.entity.cdap_names and found["version"] in row.versions
-        ]
+        )
     except BadLine as e:
-        return checked_reading(line, _salvaged(found, settings), now, rejected=str(e))
-    return checked_reading(line, events, now)
+        return LineReading(str(e), tuple(_salvaged(found, settings)))
+    return LineReading(None, events)
 
 
 def _message(found: Mapping[str, Any]) -> tuple[_AuditMessage, str, Mapping[str, Any]]:

@@ -25,10 +25,10 @@ from ranger_cdap.service.wire.event_wire import (
     StoredRecord,
 )
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
-from spark_sync.sources.line_reader import TOO_EARLY, UNREADABLE_USER, LineReading, checked_reading, event_id
+from spark_sync.sources.line_reader import TOO_EARLY, UNREADABLE_USER, LineReading, event_id
 
 
-def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineReading:
+def read(line: str, settings: SourceSettings, instance: str) -> LineReading:
     """Read a line; a record counts only if one of the source's `callers` sent it.
 
     The decision service itself decides whose checks are journalled: those of callers that may `enforce`.
@@ -38,10 +38,9 @@ def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineRe
     except BadLine as e:
         return LineReading(str(e))
     try:
-        events = _events(found, settings, instance)
+        return LineReading(None, tuple(_events(found, settings, instance)))
     except BadLine as e:
-        return checked_reading(line, _salvaged(found, settings, instance), now, rejected=str(e))
-    return checked_reading(line, events, now)
+        return LineReading(str(e), tuple(_salvaged(found, settings, instance)))
 
 
 def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> list[EntityEvent]:

@@ -17,7 +17,6 @@ import msgspec
 from ranger_cdap.disk import fsync_directory, replace_file
 from ranger_cdap.errors import SyncError, reason
 from spark_sync.sources.regular_files import SourceFile
-from spark_sync.sources.streaming_log import streamed_files
 
 FILE_LOG: Final = "files.jsonl"
 """The file in the checkpoint of a source."""
@@ -36,9 +35,8 @@ _Stamp = tuple[int, int, int]
 class FileLog:
     """The paths of the files that were read, durable; one process at a time may add to it (the lease).
 
-    A path that was read is never read again while a file of that name exists, as in Spark. When the log is empty, it
-    begins with what Structured Streaming has read by the same checkpoint. Methods raise `SyncError` if the log cannot
-    be read or written.
+    A path that was read is never read again while a file of that name exists. Methods raise `SyncError` if the log
+    cannot be read or written.
     """
 
     def __init__(self, checkpoint: Path) -> None:
@@ -82,7 +80,7 @@ class FileLog:
                     return
                 content = file.read()
         except FileNotFoundError:
-            self._stamp, self._files = None, set(streamed_files(self._path.parent))
+            self._stamp, self._files = None, set()
             return
         except OSError as e:
             raise SyncError(f"`{self._path}` cannot be read: {reason(e)}") from e

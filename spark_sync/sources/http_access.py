@@ -21,10 +21,10 @@ from ranger_cdap.cdap.creations import AccessRow, load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.ranger_model.strict_json import HALF, LONGEST, BadLine, read_object
+from ranger_cdap.ranger_model.strict_json import BadLine, read_object
 from ranger_cdap.service.events.record_events import NO_STATUS, names_in_path, outcome_of, request_text
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
-from spark_sync.sources.line_reader import LineReading, bytes_of, checked_reading
+from spark_sync.sources.line_reader import LineReading, bytes_of, is_unicode
 from spark_sync.sources.regular_files import check_path
 
 _MARKER: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
@@ -59,13 +59,9 @@ def check(settings: SourceSettings) -> None:
         )
 
 
-def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineReading:
-    """Read a line; the log names no instance, so all belong to the one configured for the source.
-
-    The middle of a line that is too long, which is the client's input, is not read.
-    """
+def read(line: str, settings: SourceSettings, instance: str) -> LineReading:
+    """Read a line; the log names no instance, so all belong to the one configured for the source."""
     marker = settings.marker.reveal()
-    line = without_middle(line)
     if not (line.startswith(f"{marker} ") and line.endswith(f" {marker}") and len(line) > 2 * len(marker) + 1):
         return LineReading("does not begin and end with the source's `marker`", shown="…")
     entry = line[len(marker) + 1 : -len(marker) - 1]
@@ -73,22 +69,12 @@ def read(line: str, settings: SourceSettings, instance: str, now: int) -> LineRe
     if found is None:
         return LineReading("not a line of the access log", shown="…")
     shown = f"{found['shown']}…"
-    if not _is_unicode(found["shown"]):
+    if not is_unicode(found["shown"]):
         return LineReading("not UTF-8", shown=shown.encode("utf-8", "replace").decode())
     started = _milliseconds(found["time"])
-    events = [
-        event for row in _rows() if (event := _event(row, found.groupdict(), entry, started or 0, settings)) is not None
-    ]
+    events = (_event(row, found.groupdict(), entry, started or 0, settings) for row in _rows())
     rejected = "its time cannot be read" if started is None else None
-    return checked_reading(line, events, now, rejected=rejected, shown=shown)
-
-
-def without_middle(line: str) -> str:
-    """Return the line, or the beginning and end of one that is too long; as Spark cuts it before reading."""
-    if len(line) * 4 <= LONGEST:
-        return line
-    raw = bytes_of(line)
-    return line if len(raw) <= LONGEST else (raw[:HALF] + raw[-HALF:]).decode("utf-8", "surrogateescape")
+    return LineReading(rejected, tuple(event for event in events if event is not None), shown)
 
 
 def _event(
@@ -148,10 +134,6 @@ def _value(found: object, path: str) -> object:
     for name in path.split(".")[1:]:
         found = found.get(name) if isinstance(found, dict) else None
     return found
-
-
-def _is_unicode(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 @lru_cache(maxsize=1024)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
+from typing import TYPE_CHECKING
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 # The job itself decides which messages are read: another start or group would silently lose events.
 _OURS = ("subscribe", "subscribepattern", "assign", "startingoffsets", "failondataloss", "kafka.bootstrap.servers")
@@ -47,6 +49,8 @@ def read(spark: SparkSession, settings: SourceSettings) -> DataFrame:
 
 def lines_of(messages: DataFrame) -> DataFrame:
     """Return Kafka's columns as those of `LINES`; a message without a value is an empty line."""
+    from pyspark.sql import functions as F  # noqa: N812
+
     return messages.select(
         F.coalesce(F.try_validate_utf8(F.col("value").cast("string")), F.lit("")).alias("line"),
         F.concat(F.lit("kafka:"), F.col("topic"), F.lit("/"), F.col("partition").cast("string")).alias("file"),

@@ -1,4 +1,4 @@
-"""`LineReading`: the content of one line of a source, and the checks common to all line readers. Without Spark.
+"""`read_line`: the content of one line of a source, and the checks common to all sources. Without Spark.
 
 A line is rejected if it cannot be read or trusted, names an entity that CDAP cannot have, or is too far in the future.
 The readable events of a rejected line are kept: they may be the only trace of a creation, which must not go unnoticed.
@@ -9,10 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
+from ranger_cdap.cdap.creations import ChangeKind, load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
+from ranger_cdap.ranger_model.strict_json import HALF, LONGEST
 from ranger_cdap.service.events.record_events import RecordedChange, is_skipped, is_well_formed
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 
@@ -20,9 +23,18 @@ MOST_AHEAD: Final = 900_000
 """Milliseconds by which the clock of a source may be ahead of ours."""
 
 TOO_EARLY: Final = f"its time is more than {MOST_AHEAD // 60_000} minutes in the future; is a clock wrong?"
+INCOMPLETE: Final = "the source returned an incomplete event"
+
+SHOWN: Final = 500
+"""Characters of a line in its dead letter."""
 
 UNREADABLE_USER: Final = "?"
 """Placeholder for an unreadable user name; no user has that name, and nothing is granted to it."""
+
+_TYPES: Final = {"entity": EntityId, "kind": ChangeKind, "stage": Stage, "outcome": Outcome} | {
+    **dict.fromkeys(("started", "ended", "received", "requested"), int),
+    **dict.fromkeys(("id", "user", "requester", "clock", "check", "request", "version", "child", "caller"), str),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,42 +49,44 @@ class LineReading:
     shown: str | None = None
 
 
-LineReader = Callable[[str, SourceSettings, str, int], LineReading]
-"""Reads a line of a source of a CDAP instance at a time (epoch milliseconds). Pure; never raises."""
+LineReader = Callable[[str, SourceSettings, str], LineReading]
+"""Reads a line of a source of a CDAP instance, without the checks of `read_line`. Pure; never raises."""
 
 
-def checked_reading(
-    line: str, events: Iterable[EntityEvent], now: int, *, rejected: str | None = None, shown: str | None = None
-) -> LineReading:
-    """Return the reading of a line with these events, each id once; checks their names and times."""
+def read_line(reader: LineReader, raw: bytes, settings: SourceSettings, instance: str, now: int) -> LineReading:
+    """Return the content of a line, each event once and checked; `now` is in epoch milliseconds.
+
+    Of a line that is too long only the ends are read. `shown` is the text for its dead letter, if it is rejected.
+    """
+    line = (raw if len(raw) <= LONGEST else raw[:HALF] + raw[-HALF:]).decode("utf-8", "surrogateescape")
+    reading = reader(line, settings, instance)
+    if reading.rejected is None and not reading.events:  # as most lines
+        return reading
+    return checked_reading(line, reading, settings.name, now)
+
+
+def checked_reading(line: str, reading: LineReading, source: str, now: int) -> LineReading:
+    """Return what a reader found in a line of that source, as far as it can be believed."""
     once: dict[str, EntityEvent] = {}
-    for event in events:
+    for event in reading.events:
         once.setdefault(event.id, event)
-    if not once:
-        return LineReading(rejected, (), shown)
-    well_formed = [event for event in once.values() if is_well_formed(event.entity)]
-    reason = rejected or _bad_name(once.values(), well_formed) or _too_early(once.values(), now)
-    counting = (event for event in well_formed if not is_skipped(event.entity))
+    complete = [event for event in once.values() if _is_complete(event)]
+    well_formed = [event for event in complete if event.entity.type in _types() and is_well_formed(event.entity)]
+    reason = (
+        reading.rejected
+        or (INCOMPLETE if len(complete) < len(once) else None)
+        or _bad_name(complete, well_formed)
+        or _too_early(complete, now)
+    )
+    counting = [replace(event, source=source) for event in well_formed if not is_skipped(event.entity)]
     if reason is None:
-        return LineReading(None, tuple(counting), shown)
-    name = hashlib.sha256(bytes_of(line)).hexdigest()
+        return LineReading(None, tuple(counting))
+    raw = bytes_of(line)
+    name = hashlib.sha256(raw).hexdigest()
     # A change that did not happen is irrelevant.
-    kept = (_as_rejected(event, name, now) for event in counting if event.outcome is not Outcome.NOTHING)
-    return LineReading(reason, tuple(kept), shown)
-
-
-def sure_reading(reading: LineReading, line: str, now: int) -> LineReading:
-    """Return a reader's reading of a line, checked if the reader has not done it."""
-    events = reading.events
-    if not events:
-        return reading
-    if reading.rejected is not None:
-        if all(event.stage is Stage.REJECTED for event in events):
-            return reading
-        return replace(reading, events=tuple(event for event in events if event.stage is Stage.REJECTED))
-    if all(is_well_formed(event.entity) for event in events) and not _too_early(events, now):
-        return reading
-    return checked_reading(line, events, now, shown=reading.shown)
+    kept = (event for event in counting if event.user and event.outcome is not Outcome.NOTHING)
+    shown = raw.decode("utf-8", "replace") if reading.shown is None else reading.shown
+    return LineReading(reason, tuple(_as_rejected(event, name, now) for event in kept), shown[:SHOWN])
 
 
 def event_id(name: str, change: RecordedChange | EntityEvent) -> str:
@@ -90,9 +104,29 @@ def bytes_of(line: str) -> bytes:
         return line.encode("utf-8", "surrogatepass")
 
 
+def is_unicode(text: str) -> bool:
+    """Return whether a text has no bytes that were not UTF-8, so that it can be stored."""
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 def bad_name(entity: EntityId) -> str:
     """Return the reason for rejecting a line that names such an entity."""
     return f"`{str(entity)[:120]}` is not a valid CDAP name"
+
+
+@cache
+def _types() -> frozenset[str]:
+    """Return the types of entities that have creators."""
+    return frozenset(kind.name for kind in load_creations().entities)
+
+
+def _is_complete(event: EntityEvent) -> bool:
+    """Return whether each field has a value of its type: a reader may be that of a plugin."""
+    for name, kind in _TYPES.items():
+        value = getattr(event, name)
+        if not isinstance(value, kind) or (isinstance(value, str) and not is_unicode(value)):
+            return False
+    return all(isinstance(part, str) for part in event.entity.parts)
 
 
 def _bad_name(events: Collection[EntityEvent], well_formed: Collection[EntityEvent]) -> str | None:

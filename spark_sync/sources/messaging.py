@@ -146,7 +146,7 @@ class MessagingSource(DataSource):
         """Return the format by which Spark finds it."""
         return FORMAT
 
-    def schema(self) -> StructType:
+    def schema(self) -> str:
         """Return the columns of `LINES`."""
         return LINES
 

@@ -147,11 +147,6 @@ def is_pattern(path: Path) -> bool:
     return any(letter in str(path) for letter in _WILDCARDS)
 
 
-def fixed_part(path: Path) -> Path:
-    """Return the path up to its first wildcard, absolute."""
-    return Path(*_split(_absolute(path))[0])
-
-
 def _absolute(path: Path) -> str:
     return os.path.abspath(path)  # noqa: PTH100  (resolves no links)
 

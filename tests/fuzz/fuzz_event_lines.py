@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.service.events.record_events import is_well_formed
 from spark_sync.sources import audit, data_plane, http_access
-from spark_sync.sources.line_reader import LineReader
+from spark_sync.sources.line_reader import LineReader, bytes_of, read_line
 from tests.fuzz.harness import QUIET, drive, spoiled, torn
 
 NOW: Final = 1_900_000_000_000
@@ -70,8 +70,8 @@ def _is_object(line: str) -> bool:
 def LAW(kind: str, line: str) -> None:  # noqa: N802
     """Hold the law for one line."""
     reader, settings = READERS[kind], SourceSettings(name="s", kind=kind)
-    reading = reader(line, settings, "cdap", NOW)
-    assert reading == reader(line, settings, "cdap", NOW)
+    reading = read_line(reader, bytes_of(line), settings, "cdap", NOW)
+    assert reading == read_line(reader, bytes_of(line), settings, "cdap", NOW)
     assert reading.rejected is None or reading.rejected.strip()
     for event in reading.events:
         assert is_well_formed(event.entity), event

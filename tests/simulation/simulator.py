@@ -23,6 +23,7 @@ from spark_sync.sources import watermarks
 from spark_sync.sources.audit import read as read_audit
 from spark_sync.sources.data_plane import read as read_data_plane
 from spark_sync.sources.http_access import read as read_http_access
+from spark_sync.sources.line_reader import read_line
 from tests.simulation.cdap import ADMIN, MASTER, Act, Cdap, Failure, Incarnation, Request
 from tests.simulation.lines import (
     AUDITOR,
@@ -373,9 +374,9 @@ class Simulation:
         return {n for n, (at, _) in enumerate(stream.lines) if at <= until and n not in stream.read}
 
     def _events(self, name: str, n: int) -> tuple[EntityEvent, ...]:
-        read, settings = SOURCES[name]
-        reading = read(self.streams[name].lines[n][1], settings, INSTANCE, self.now + self.scenario.sync_offset)
-        return reading.events
+        reader, settings = SOURCES[name]
+        line, now = self.streams[name].lines[n][1].encode(), self.now + self.scenario.sync_offset
+        return read_line(reader, line, settings, INSTANCE, now).events
 
     def _confirm(self, ledger: MemoryLedger, settings: FoldSettings) -> list[EntityEvent]:
         if not self._marks:

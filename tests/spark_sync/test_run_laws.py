@@ -25,6 +25,7 @@ from spark_sync.ledger.event import ChangeKind, EntityEvent
 from spark_sync.ledger.fold import fold
 from spark_sync.ledger.ledger import Baseline
 from spark_sync.ledger.life import Life, State
+from spark_sync.sources.line_reader import read_line
 from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger, Way, new_service, on_spark, settings_of
 from tests.spark_sync.grants.fixtures import Watched
 from tests.spark_sync.grants.in_effect import download, engine_of
@@ -122,7 +123,7 @@ def events(lines: Lines, configured: Settings) -> Iterator[EntityEvent]:
     """What the lines say."""
     (source,) = (source for source in configured.sync.sources if source.name == lines.source)
     for line in lines.text.splitlines():
-        reading = READERS[source.kind](line, source, "cdap", millis(RUNS[-1]))
+        reading = read_line(READERS[source.kind], line.encode(), source, "cdap", millis(RUNS[-1]))
         assert not reading.rejected
         yield from reading.events
 

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.ranger_model.strict_json import HALF, LONGEST
-from spark_sync.ingest.dead_letters import MOST_OF_A_FILE, SHOWN, DeadLetter
+from spark_sync.ingest.dead_letters import MOST_OF_A_FILE, DeadLetter
 from spark_sync.ingest.file_reading import FilesReading, file_uri, lines_of, read_lines
 from spark_sync.ledger.event import EntityEvent
+from spark_sync.sources.line_reader import SHOWN
 from spark_sync.sources.regular_files import SourceFile, list_files
 from tests.spark_sync.sources.reading import NOW, READERS, event_of, read_line, rows_in
 from tests.spark_sync.sources.test_http_access import MARKER, entry, marked

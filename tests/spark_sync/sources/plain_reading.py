@@ -70,7 +70,7 @@ def plain_reading(line: str, settings: SourceSettings, now: int) -> LineReading:
     try:
         found = plain_object(line)
     except BadLine as e:
-        return LineReading(str(e))
+        return plain_check(line, (), now, rejected=str(e))
     try:
         message, kind, details = _message(found)
         rows = [
@@ -102,10 +102,11 @@ def plain_check(
         reason = TOO_EARLY
     counting = [event for event in named if is_well_formed(event.entity) and not is_skipped(event.entity)]
     if reason is None:
-        return LineReading(None, tuple(counting), shown)
+        return LineReading(None, tuple(counting))
     name = hashlib.sha256(bytes_of(line)).hexdigest()
-    kept = (_as_rejected(event, name, now) for event in counting if event.outcome is not Outcome.NOTHING)
-    return LineReading(reason, tuple(kept), shown)
+    some = (event for event in counting if event.user and event.outcome is not Outcome.NOTHING)
+    text = bytes_of(line).decode("utf-8", "replace") if shown is None else shown
+    return LineReading(reason, tuple(_as_rejected(event, name, now) for event in some), text[:500])
 
 
 def plain_id(read: Any) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranger_cdap.config import SourceSettings
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Outcome, Stage
-from spark_sync.sources import audit, data_plane, http_access
+from spark_sync.sources import audit, data_plane, http_access, line_reader
 from spark_sync.sources.line_reader import LineReader, LineReading
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ Found = tuple[str, str, str, int]
 
 
 def read_line(kind: str, line: str, *, now: int = NOW, **given: Any) -> LineReading:
-    """What the reader of that kind says of a line."""
-    return READERS[kind](line, SourceSettings(name="s", kind=kind, **given), "cdap", now)
+    """What is read of a line of that kind."""
+    configured = SourceSettings(name="s", kind=kind, **given)
+    return line_reader.read_line(READERS[kind], line_reader.bytes_of(line), configured, "cdap", now)
 
 
 def done(events: Iterable[EntityEvent]) -> list[Found]:

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.ranger_model.strict_json import BadLine, read_object
-from ranger_cdap.service.events.record_events import is_well_formed
 from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
 from spark_sync.sources import audit
-from spark_sync.sources.line_reader import MOST_AHEAD, LineReading, checked_reading, sure_reading
+from spark_sync.sources.line_reader import LineReading, bytes_of, checked_reading, read_line
 from tests.spark_sync.sources.plain_reading import plain_check, plain_id, plain_object, plain_reading
 from tests.spark_sync.sources.reading import NOW
 
@@ -125,12 +124,15 @@ def test_a_line_has_the_value_that_a_plain_parser_finds(line: str) -> None:
 @given(lines(), st.sampled_from([0, 1, NOW]))
 @SEARCH
 def test_a_message_is_read_as_a_plain_reader_reads_it(line: str, now: int) -> None:
-    assert audit.read(line, SETTINGS, "cdap", now) == plain_reading(line, SETTINGS, now)
+    raw = bytes_of(line)
+    assert read_line(audit.read, raw, SETTINGS, "cdap", now) == plain_reading(
+        raw.decode("utf-8", "surrogateescape"), SETTINGS, now
+    )
 
 
 @pytest.mark.parametrize("line", RECORDED)
 def test_a_recorded_message_is_read_as_before(line: str) -> None:
-    reading = audit.read(line, SETTINGS, "cdap", NOW)
+    reading = read_line(audit.read, line.encode(), SETTINGS, "cdap", NOW)
     assert reading == plain_reading(line, SETTINGS, NOW)
     assert reading.rejected is None
 
@@ -172,24 +174,4 @@ def test_the_events_of_a_line_are_checked_as_plainly(
     events: list[EntityEvent], now: int, rejected: str | None, shown: str | None
 ) -> None:
     expected = plain_check("line", events, now, rejected=rejected, shown=shown)
-    assert checked_reading("line", events, now, rejected=rejected, shown=shown) == expected
-
-
-@given(st.lists(EVENTS, max_size=4), st.none() | st.just("bad"))
-@SEARCH
-def test_what_a_reader_has_not_checked_is_checked(events: list[EntityEvent], rejected: str | None) -> None:
-    reading = sure_reading(LineReading(rejected, tuple(events)), "line", NOW)
-    if reading.rejected is None:
-        assert set(reading.events) <= set(events)
-        assert all(is_well_formed(event.entity) for event in reading.events)
-        assert all(time <= NOW + MOST_AHEAD for e in reading.events for time in (e.started, e.ended) if time != NEVER)
-    else:
-        assert {event.stage for event in reading.events} <= {Stage.REJECTED}
-        assert rejected in (None, reading.rejected)
-
-
-@given(st.lists(EVENTS, max_size=4), st.none() | st.just("bad"))
-@SEARCH
-def test_what_a_reader_has_checked_stays_as_it_is(events: list[EntityEvent], rejected: str | None) -> None:
-    reading = checked_reading("line", events, NOW, rejected=rejected)
-    assert sure_reading(reading, "line", NOW) is reading
+    assert checked_reading("line", LineReading(rejected, tuple(events), shown), "s", now) == expected

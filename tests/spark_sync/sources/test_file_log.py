@@ -1,4 +1,4 @@
-"""A file is read once: what is recorded stays, whatever ends the run; and what Spark has recorded is taken over."""
+"""A file is read once: what is recorded stays, whatever ends the run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from ranger_cdap.errors import SyncError
 from spark_sync.sources.file_log import FILE_LOG, SLACK, FileLog
 from spark_sync.sources.regular_files import SourceFile
-from spark_sync.sources.streaming_log import streamed_files
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 NAMES = ["a b", "100%", "%20", "a+b", "ü", "😀", "x#y", "q?x", "[1]", "semi;colon", "a\nb"]
 
@@ -153,104 +152,3 @@ def test_a_hundred_thousand_files_are_loaded_in_a_blink(checkpoint: Path, tmp_pa
     log, begin = FileLog(checkpoint), time.process_time()
     assert log.unread(files) == []
     assert time.process_time() - begin < 1  # 0.15 s on an idle machine
-
-
-# The files of a checkpoint of Spark; which files are known; all numbers are batches.
-STREAMED: dict[str, tuple[dict[str, str], list[str]]] = {
-    "never started": ({}, []),
-    "nothing committed": ({"offsets/0": "0", "sources/0/0": "0"}, []),
-    "one batch": ({"offsets/0": "0", "sources/0/0": "0", "commits/0": ""}, ["0"]),
-    "the last one not committed": (
-        {"offsets/0": "0", "commits/0": "", "offsets/1": "1", "sources/0/0": "0", "sources/0/1": "1"},
-        ["0"],
-    ),
-    "listed, but not yet a batch": ({"offsets/0": "0", "commits/0": "", "sources/0/0": "0", "sources/0/1": "1"}, ["0"]),
-    "one batch of two listings, after a kill": (
-        {"offsets/0": "1", "commits/0": "", "sources/0/0": "0", "sources/0/1": "1"},
-        ["0", "1"],
-    ),
-    "compacted": (
-        {"offsets/3": "3", "commits/3": "", "sources/0/2.compact": "0 1 2", "sources/0/1": "1", "sources/0/3": "3"},
-        ["0", "1", "2", "3"],
-    ),
-    "compacted by a batch that is not committed": (
-        {"offsets/1": "1", "commits/1": "", "offsets/2": "2", "sources/0/2.compact": "0 1 2", "sources/0/1": "1"},
-        ["0", "1"],
-    ),
-    "with what Spark puts beside": (
-        {"offsets/0": "0", "commits/0": "", "commits/.0.crc": "", "sources/0/0": "0", "sources/0/.1.7.tmp": "1"},
-        ["0"],
-    ),
-}
-
-
-def checkpoint_of(directory: Path, files: dict[str, str]) -> None:
-    for name, content in files.items():
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        batches = [{"path": f"file:///in/{n}%20", "timestamp": 1, "batchId": int(n)} for n in content.split()]
-        if name.startswith("sources"):
-            path.write_text("\n".join(["v1", *map(json.dumps, batches)]))
-        else:
-            path.write_text(f'v1\n{{}}\n{{"logOffset":{content}}}' if content else 'v1\n{"nextBatchWatermarkMs":0}')
-
-
-@pytest.mark.parametrize("case", STREAMED)
-def test_only_finished_batches_of_spark_are_taken_over(tmp_path: Path, case: str) -> None:
-    files, known = STREAMED[case]
-    checkpoint_of(tmp_path / "s", files)
-    assert sorted(streamed_files(tmp_path / "s")) == [f"/in/{n} " for n in known]
-    listed = [file(f"/in/{n} ") for n in range(4)]
-    assert [each.path[4:-1] for each in listed if each not in FileLog(tmp_path / "s").unread(listed)] == known
-
-
-UNREADABLE: dict[str, dict[str, str]] = {
-    "no offset": {"commits/0": "", "sources/0/0": "0"},
-    "no list of files": {"commits/0": "", "offsets/0": "0"},
-    "not the last list of files": {"commits/1": "", "offsets/1": "1", "sources/0/0": "0"},
-}
-
-
-@pytest.mark.parametrize("case", UNREADABLE)
-def test_a_checkpoint_that_cannot_be_read_ends_the_run(tmp_path: Path, case: str) -> None:
-    checkpoint_of(tmp_path / "s", UNREADABLE[case])
-    with pytest.raises(SyncError, match=r"of an earlier release cannot be read .* restore it, or move it away"):
-        FileLog(tmp_path / "s").unread([file("/in/0 ")])
-
-
-@pytest.mark.spark
-def test_what_a_stream_of_spark_has_read_is_not_read_again(spark: SparkSession, tmp_path: Path, events: Path) -> None:
-    from pyspark.errors import StreamingQueryException
-
-    from ranger_cdap.config import SourceSettings
-    from spark_sync.sources.regular_files import list_files
-    from spark_sync.sources.text_files import read_text_files
-
-    configured, checkpoint = SourceSettings(name="s", kind="audit", path=events), tmp_path / "checkpoints" / "s"
-
-    def run(*, fails: bool = False) -> None:
-        def take(*_: object) -> None:
-            if fails:
-                raise RuntimeError("killed")
-
-        query = read_text_files(spark, configured).writeStream.trigger(availableNow=True)
-        query.option("checkpointLocation", str(checkpoint)).foreachBatch(take).start().awaitTermination()
-
-    interval = "spark.sql.streaming.fileSource.log.compactInterval"
-    before = spark.conf.get(interval)
-    spark.conf.set(interval, "3")
-    try:
-        for n in range(0, len(NAMES), 2):
-            created(events, *NAMES[n : n + 2])
-            run()
-        read = list_files(configured)
-        pending = created(events, "pending")
-        with pytest.raises(StreamingQueryException):
-            run(fails=True)
-    finally:
-        spark.conf.set(interval, before or "10")
-    assert list((checkpoint / "sources" / "0").glob("*.compact"))
-    assert FileLog(checkpoint).unread(list_files(configured)) == pending
-    assert sorted(streamed_files(checkpoint)) == [each.path for each in read]
-    FileLog(checkpoint).add(pending)
-    assert FileLog(checkpoint).unread(list_files(configured)) == []

@@ -245,7 +245,7 @@ def stream(
 
         with spark_errors():
             query = (
-                source.read(spark, settings)
+                source.stream(spark, settings)
                 .writeStream.trigger(availableNow=True)
                 .option("checkpointLocation", str((directory / "checkpoint").absolute()))
                 .foreachBatch(take)

@@ -15,10 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.config import Secret
-from ranger_cdap.ranger_model.strict_json import DEEPEST, HALF, LONGEST, BadLine, read_object
+from ranger_cdap.ranger_model.strict_json import DEEPEST, LONGEST, BadLine, read_object
 from spark_sync.ingest.dead_letters import MOST_OF_A_FILE
 from spark_sync.ledger.event import Stage
-from spark_sync.sources.http_access import without_middle
 from tests.spark_sync.sources.reading import NOW, event_of, frame_of, read_line, rows_in
 from tests.spark_sync.sources.test_audit import version_1
 from tests.spark_sync.sources.test_http_access import FORGED, MARKER, entry, marked
@@ -178,8 +177,6 @@ def test_a_long_line_of_the_log_is_read_at_both_ends() -> None:
     line = marked(entry("PUT /v3/namespaces/ns1", f"- {body} 200 46 -"))
     reading = read_line("http-access", line, **GIVEN["http-access"])
     assert [str(event.entity) for event in reading.events] == ["namespace:ns1"]
-    assert without_middle(without_middle(line)) == without_middle(line)
-    assert len(without_middle(line)) == 2 * HALF
 
 
 # The law: events only where a check of another kind says that the line is one object of that shape.
