@@ -150,7 +150,7 @@ test-cdap: setup extension $(CDAP) $(EARLIER_CDAP) $(CDAP_JAVA) ## a real CDAP i
 $(CDAP): jvm/cdap/pom.xml $(shell find jvm/cdap/src -type f)
 	mvn -q -B -f jvm/cdap clean package
 
-test-solr: setup $(SOLR) ## audit records in a real Solr, found by ZooKeeper and searched as Ranger's page does (fetches 93 MB once)
+test-solr: setup $(SOLR) ## audit records in a real Solr, searched as Ranger's page does (fetches 93 MB once)
 	$(BIN)/pytest -q -m solr tests/solr
 
 $(SOLR): jvm/solr/pom.xml $(shell find jvm/solr/src -type f)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from ranger_cdap.audit.file_layout import FileLayout
 from ranger_cdap.audit.file_systems import PublishedDirectory
 from ranger_cdap.audit.ranger_event import ranger_event
 from ranger_cdap.audit.record import AuditRecord
@@ -34,14 +33,12 @@ class HdfsSink:
     def __init__(
         self,
         directory: PublishedDirectory,
-        layout: FileLayout,
         staged: StagedFiles,
         *,
         first_pause: float = _FIRST_PAUSE,
         close_seconds: float = _CLOSE_SECONDS,
     ) -> None:
         self._directory = directory
-        self._layout = layout
         self._staged = staged
         self._first_pause = first_pause
         self._close_seconds = close_seconds
@@ -104,7 +101,7 @@ class HdfsSink:
 
     def _publish(self) -> None:
         try:
-            publish_complete(self._staged, self._layout, self._directory)
+            publish_complete(self._staged, self._directory)
         except Exception as e:  # whatever fails, this thread must live
             if not self._pause:
                 why = str(e) if isinstance(e, AuditSinkError) else reason(e) if isinstance(e, OSError) else repr(e)
@@ -116,12 +113,12 @@ class HdfsSink:
             self._pause = 0.0
 
 
-def publish_complete(staged: StagedFiles, layout: FileLayout, directory: PublishedDirectory) -> None:
+def publish_complete(staged: StagedFiles, directory: PublishedDirectory) -> None:
     """Publish every complete file and remove it here, the oldest first.
 
     Raises:
         AuditSinkError: the directory does not take one; it stays, with those after it.
     """
     for path, number in staged.complete():
-        directory.publish(path, layout.path(number))
+        directory.publish(path, number.path)
         staged.finish(path)

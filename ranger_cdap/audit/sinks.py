@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
 from ranger_cdap.audit.file import FileSink
-from ranger_cdap.audit.record import AGENT, AuditRecord, host_name
+from ranger_cdap.audit.record import AuditRecord, host_name
 from ranger_cdap.config import AuditSettings, addresses
-from ranger_cdap.config.address import ELASTICSEARCH, checked_address
+from ranger_cdap.config.address import ELASTICSEARCH, SOLR, checked_address
 from ranger_cdap.errors import ConfigError
 
 
@@ -60,16 +59,14 @@ def _log_sink(_: AuditSettings) -> AuditSink:
 
 
 def _solr_sink(settings: AuditSettings) -> AuditSink:
-    if not settings.solr_url and not settings.solr_zookeepers:
-        raise ConfigError(
-            "the audit sink `solr` needs the setting `audit.solr_url`, the address of the collection, or "
-            "`audit.solr_zookeepers`"
-        )
+    if not settings.solr_url:
+        raise ConfigError("the audit sink `solr` needs the setting `audit.solr_url`, the address of the collection")
     # The client for HTTP is a third of a command's start.
     from ranger_cdap.audit.solr import SolrSink
-    from ranger_cdap.audit.solr_cloud import nodes_of
 
-    return SolrSink(nodes_of(settings), settings.solr_username, settings.solr_password, ca_file=settings.solr_ca_file)
+    allowed = settings.solr_allow_plain_http
+    urls = [checked_address(url, SOLR, allow_plain_http=allowed) for url in addresses(settings.solr_url) or ("",)]
+    return SolrSink(urls, settings.solr_username, settings.solr_password, ca_file=settings.solr_ca_file)
 
 
 def _elasticsearch_sink(settings: AuditSettings) -> AuditSink:
@@ -101,15 +98,12 @@ def _kafka_sink(settings: AuditSettings) -> AuditSink:
 def _hdfs_sink(settings: AuditSettings) -> AuditSink:
     if not settings.hdfs_dir:
         raise ConfigError("the audit sink `hdfs` needs the setting `audit.hdfs_dir`, the directory of the files")
-    from ranger_cdap.audit.file_layout import FileLayout, Rollover
     from ranger_cdap.audit.file_systems import published_directory
     from ranger_cdap.audit.hdfs import HdfsSink
     from ranger_cdap.audit.staged_files import StagedFiles
 
-    layout = FileLayout.of(settings.hdfs_subdir, settings.hdfs_filename_format, os.environ, AGENT)
-    rollover = Rollover.of(settings.hdfs_rollover)
-    staged = StagedFiles(settings.spool_dir, host_name(), rollover, max_bytes=settings.spool_max_bytes)
-    return HdfsSink(published_directory(settings.hdfs_dir), layout, staged)
+    staged = StagedFiles(settings.spool_dir, host_name(), max_bytes=settings.spool_max_bytes)
+    return HdfsSink(published_directory(settings.hdfs_dir), staged)
 
 
 BUILT_IN_SINKS: dict[str, SinkFactory] = {

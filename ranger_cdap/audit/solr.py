@@ -11,7 +11,6 @@ import msgspec
 from ranger_cdap.audit.index_exchange import account_text, index_exchange, one_line
 from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
-from ranger_cdap.audit.solr_cloud import Nodes
 from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError
 from ranger_cdap.policies.client.exchange import NoResponse, TooLarge, TooSlow
@@ -23,14 +22,14 @@ _SEEN_WITHIN_MS: Final = 15_000
 class SolrSink:
     """Sink for a Solr collection; TLS is verified.
 
-    Records go to the first of the nodes that takes them; the password goes to every node that is tried.
+    Records go to the first of the addresses that takes them; the password goes to every one that is tried.
 
     Raises:
         ConfigError: the password's file or the file of certificates cannot be used.
     """
 
-    def __init__(self, nodes: Nodes, username: str, password: Secret, *, ca_file: str | None = None) -> None:
-        self._nodes = nodes
+    def __init__(self, urls: Sequence[Address], username: str, password: Secret, *, ca_file: str | None = None) -> None:
+        self._urls = list(urls)
         self._exchange = index_exchange(username, password, ca_file)
         self._username = username
 
@@ -43,11 +42,11 @@ class SolrSink:
         """
         body = msgspec.json.encode([document(record) for record in records])
         problems: list[str] = []
-        for url in self._nodes.addresses():
+        for url in tuple(self._urls):
             problem = self._problem(url, body)
             if not problem:
                 return
-            self._nodes.doubt()
+            self._urls.append(self._urls.pop(0))
             problems.append(problem)
         raise AuditSinkError("; ".join(problems))
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from ranger_cdap.audit.file import last_line, write_all
-from ranger_cdap.audit.file_layout import RANDOM_DIGITS, FileNumber, Rollover
+from ranger_cdap.audit.file_layout import RANDOM_DIGITS, FileNumber
 from ranger_cdap.audit.held_files import HeldFiles
 from ranger_cdap.errors import AuditSinkError
 
@@ -38,17 +38,15 @@ class StagedFiles:
         self,
         directory: Path,
         host: str,
-        rollover: Rollover,
         *,
         max_bytes: int,
-        largest_file: int = LARGEST_FILE,
+        largest_file: int | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._directory = directory
         self._host = _NOT_IN_A_HOST.sub("_", host)[:_LONGEST_HOST]
-        self._rollover = rollover
         self._max_bytes = max_bytes
-        self._largest_file = largest_file
+        self._largest_file = LARGEST_FILE if largest_file is None else largest_file
         self._now = now
         self._lock = threading.Lock()
         self._held = HeldFiles()
@@ -59,7 +57,6 @@ class StagedFiles:
         return StagedFiles(
             self._directory,
             self._host,
-            self._rollover,
             max_bytes=self._max_bytes,
             largest_file=self._largest_file,
             now=self._now,
@@ -101,7 +98,7 @@ class StagedFiles:
                 return None
             if self._open not in waiting or len(waiting) > 1:
                 return 0.0
-            return max(0.0, (self._rollover.end(_number_of(waiting[0]).begun) - self._now()).total_seconds())
+            return max(0.0, (_number_of(waiting[0]).end - self._now()).total_seconds())
 
     def complete(self) -> Sequence[tuple[Path, FileNumber]]:
         """Return the complete files, oldest first, with those that dead processes left here; each has whole lines."""
@@ -146,8 +143,8 @@ class StagedFiles:
 
     def _roll_if_due(self) -> None:
         if self._open is not None:
-            begun = _number_of(self._open).begun
-            if not begun <= self._now() < self._rollover.end(begun):  # or the clock was set back
+            number = _number_of(self._open)
+            if not number.begun <= self._now() < number.end:  # or the clock was set back
                 self._open = None
 
     def _has_lines(self, path: Path) -> bool:

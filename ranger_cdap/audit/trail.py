@@ -17,6 +17,8 @@ from ranger_cdap.errors import AuditSinkError, ConfigError
 logger = logging.getLogger(__name__)
 
 _FILE: Final = "file"
+_MOST_QUEUED: Final = 10_000
+"""Records queued in memory per sink."""
 
 
 class _Undelayed:
@@ -120,7 +122,7 @@ def open_trail(settings: AuditSettings, factories: Mapping[str, SinkFactory]) ->
     deliveries = {name: _delivery(name, sink, settings) for name, sink in made.items()}
     if not settings.required:
         return AuditTrail(deliveries.values())
-    required = GroupCommit(made[_FILE], capacity=settings.queue_size)
+    required = GroupCommit(made[_FILE], capacity=_MOST_QUEUED)
     return AuditTrail([deliveries.pop(_FILE), *deliveries.values()], required)
 
 
@@ -141,4 +143,4 @@ def check_audit(settings: AuditSettings, known: Iterable[str]) -> None:
 
 def _delivery(name: str, sink: AuditSink, settings: AuditSettings) -> Delivery:
     spool = Spool(settings.spool_dir, name, max_bytes=settings.spool_max_bytes)
-    return Delivery(name, sink, capacity=settings.queue_size, spool=spool)
+    return Delivery(name, sink, capacity=_MOST_QUEUED, spool=spool)

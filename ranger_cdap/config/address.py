@@ -25,7 +25,7 @@ _ADDRESS: Final = re.compile(
     r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?(/[A-Za-z0-9._~%+/-]*)?"
 )
 _LAST_PORT: Final = 65_535
-_SERVER: Final = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?=[,/]|$)")
+_SERVER: Final = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?=,|$)")
 
 
 class AddressSetting(msgspec.Struct, frozen=True):
@@ -143,5 +143,5 @@ def is_loopback(host: str) -> bool:
 
 
 def leaves_this_machine(servers: str) -> bool:
-    """Return whether one of the servers, separated by commas and with a path after them, is no loopback address."""
-    return not all(is_loopback(host) for host in _SERVER.findall(servers.partition("/")[0]))
+    """Return whether one of the servers, separated by commas, is no loopback address."""
+    return not all(is_loopback(host) for host in _SERVER.findall(servers))

@@ -28,7 +28,6 @@ _AUDIT_SWITCH: Final = "xasecure.audit.is.enabled"
 _SINKS: Final = "audit.sinks"
 _UNSET: Final = ("", "NONE")  # Ranger's installer writes NONE for a missing value
 _LARGEST_FILE: Final = 1 << 20
-_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
 class NotUsed(msgspec.Struct, frozen=True):
@@ -101,12 +100,13 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
         values[_SINKS], files[_SINKS] = ((), f"{switch.file}: {_AUDIT_SWITCH}"), switch.file
     for key, found in properties.items():
         row = _row(key)
-        if found.value in _UNSET or key in (_TLS_FILE_KEY, _AUDIT_SWITCH) or _is_off(row, properties):
+        says_nothing = found.value in _UNSET or (row is not None and found.value == row.get("same"))
+        if says_nothing or key in (_TLS_FILE_KEY, _AUDIT_SWITCH) or _is_off(row, properties):
             continue
         if row is None or "unusable" in row:
             not_used.append(NotUsed(key, found.file, _why_unusable(row, found.value)))
             continue
-        if "part_of" in row or _is_said(row.get("unless", ""), properties):
+        if "part_of" in row:
             continue
         text = _addresses(found.value, row, properties) if row.get("as") == "hosts" else found.value
         try:
@@ -135,10 +135,6 @@ def _why_unusable(row: Mapping[str, str] | None, value: str) -> str:
     if row is None:
         return "no equivalent setting"
     return jceks_note(value, row["alias"], row["unusable"]) if "alias" in row else row["unusable"]
-
-
-def _is_said(key: str, properties: Mapping[str, _Property]) -> bool:
-    return key in properties and properties[key].value not in _UNSET
 
 
 def _is_off(row: Mapping[str, str] | None, properties: Mapping[str, _Property]) -> bool:
@@ -181,15 +177,6 @@ def _milliseconds(text: str, _: Mapping[str, str]) -> float:
     return int(text) / 1000
 
 
-def _seconds(text: str, _: Mapping[str, str]) -> str:
-    """Return a number of seconds as a period, in the largest unit that divides it, as Ranger takes it."""
-    seconds = int(text)
-    if seconds < 1:
-        raise ValueError(text)
-    size, unit = next((size, unit) for size, unit in _UNITS if seconds % size == 0)
-    return f"{seconds // size}{unit}"
-
-
 def _retries(text: str, _: Mapping[str, str]) -> int:
     return int(text) + 1
 
@@ -212,7 +199,6 @@ _FORMS: Final[Mapping[str, Callable[[str, Mapping[str, str]], Any]]] = {
     "password": _password,
     "milliseconds": _milliseconds,
     "retries": _retries,
-    "seconds": _seconds,
     "yes-no": _yes_no,
     "pem": _pem,
     "sink": lambda text, row: row["sink"] if text.lower() == "true" else "",

@@ -136,18 +136,12 @@ class AuditSettings(Table, frozen=True):
     """The collection of the sink `solr`, like `https://solr:8983/solr/ranger_audits`; several, separated by commas."""
     solr_allow_plain_http: bool = False
     """Plain http in `solr_url` beyond this machine; anyone on the network path can read password and records."""
-    solr_zookeepers: str = ""
-    """ZooKeeper of a SolrCloud, like `zk1:2281,zk2:2281/solr`, by TLS; wins over `solr_url` (extra `zookeeper`)."""
-    solr_allow_plain_zookeeper: bool = False
-    """ZooKeeper without TLS; anyone on the network path can direct password and records to another server."""
-    solr_collection: str = "ranger_audits"
-    """The collection, or its alias, with `solr_zookeepers`."""
     solr_username: str = ""
     """The account in Solr."""
     solr_password: Secret = Secret("")
     """Its password."""
     solr_ca_file: str | None = None
-    """The authorities trusted for `solr_url`, or ZooKeeper and its nodes, as PEM; default: those of the system."""
+    """The authorities trusted for `solr_url`, as PEM; default: those of the system."""
     elasticsearch_url: str = ""
     """Elasticsearch or OpenSearch of the sink `elasticsearch`, like `https://es:9200`; several, separated by commas."""
     elasticsearch_allow_plain_http: bool = False
@@ -180,14 +174,6 @@ class AuditSettings(Table, frozen=True):
     """Its key, as PEM and not encrypted; without it the key is in `kafka_cert_file`."""
     hdfs_dir: str = ""
     """The directory of the sink `hdfs`, like `hdfs://namenode:8020/ranger/audit`, `s3://bucket/audit` or a path."""
-    hdfs_subdir: str = "%app-type%/%time:yyyyMMdd%"
-    """The folder of a file below it; times are in UTC."""
-    hdfs_filename_format: str = "%app-type%_ranger_audit_%hostname%.log"
-    """The name of a file; a number that no other file has is put before its ending."""
-    hdfs_rollover: str = "1h"
-    """The period after which a file is complete and published, like `30s`, `10m`, `1h`, `1d`, `1w`, `1M` or `1y`."""
-    queue_size: int = 10_000
-    """Maximum records queued in memory per sink."""
     spool_dir: Path = msgspec.field(default_factory=UserDirectory("state", "audit"))
     """The directory for records of a failing sink, and for files of the sink `hdfs` that are not published yet."""
     spool_max_bytes: int = 1_000_000_000

@@ -93,18 +93,12 @@ def _index(audit: AuditSettings, sink_name: str, title: str, password: Secret | 
 def _places(audit: AuditSettings) -> Mapping[str, str]:
     return {
         "file": f"file `{audit.file}` ({_rotation(audit)})",
-        "solr": _solr_place(audit),
+        "solr": f"Solr `{audit.solr_url}`",
         "elasticsearch": f"Elasticsearch `{audit.elasticsearch_url}`, index `{audit.elasticsearch_index}`",
         "kafka": f"Kafka `{audit.kafka_bootstrap}`, topic `{audit.kafka_topic}`",
         "hdfs": f"directory `{audit.hdfs_dir}`",
         "log": "the log",
     }
-
-
-def _solr_place(audit: AuditSettings) -> str:
-    if audit.solr_zookeepers:
-        return f"Solr's collection `{audit.solr_collection}` by ZooKeeper `{audit.solr_zookeepers}`"
-    return f"Solr `{audit.solr_url}`"
 
 
 def _rotation(audit: AuditSettings) -> str:

@@ -47,7 +47,7 @@ def examine_encryption(settings: Settings) -> Iterator[Finding]:
         advice = f"use https:// in `{address.setting.name}`, and take `{address.setting.permission}` out"
         yield note(f"encryption of `{address.setting.name}` {address.url}", seen, advice)
     others = [found for source in settings.sync.sources if (found := _kafka(source))]
-    others += filter(None, (_zookeeper(settings.audit), _audit_kafka(settings.audit)))
+    others += filter(None, [_audit_kafka(settings.audit)])
     yield from others
     if not exposed and not others:
         yield well("encryption", "no unencrypted connection leaves this machine")
@@ -65,18 +65,6 @@ def _kafka(source: SourceSettings) -> Finding | None:
         return None
     seen = f"{protocol}: anyone on the network path to {', '.join(exposed)} can become a creator"
     return note(f"encryption of source `{source.name}`", seen, "set its option `kafka.security.protocol` to `SASL_SSL`")
-
-
-def _zookeeper(audit: AuditSettings) -> Finding | None:
-    """Report a ZooKeeper without TLS that names the nodes of Solr."""
-    exposed = [
-        server for server in addresses(audit.solr_zookeepers.partition("/")[0]) if is_exposed(f"http://{server}")
-    ]
-    if not exposed or not audit.solr_allow_plain_zookeeper:
-        return None
-    seen = f"without TLS: anyone on the network path to {', '.join(exposed)} can direct password and records elsewhere"
-    advice = "use ZooKeeper's port with TLS, and take `audit.solr_allow_plain_zookeeper = true` out"
-    return note("encryption of `audit.solr_zookeepers`", seen, advice)
 
 
 def _audit_kafka(audit: AuditSettings) -> Finding | None:

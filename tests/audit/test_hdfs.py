@@ -19,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink, open_trail
-from ranger_cdap.audit.file_layout import FileLayout, Rollover
 from ranger_cdap.audit.file_systems import PlainDirectory, published_directory
 from ranger_cdap.audit.hdfs import HdfsSink, publish_complete
 from ranger_cdap.audit.ranger_event import ranger_event
@@ -31,8 +30,7 @@ from tests.disk_faults import ended_well, full_disk, in_a_child
 
 PATIENCE = 30.0
 SOON = 0.0005
-START = datetime(2026, 3, 5, 7, 59, 0, 0, UTC)
-LAYOUT = FileLayout.of("%time:yyyyMMddHH%", "audit_%hostname%.log", {}, "cdap")
+START = datetime(2026, 3, 5, 23, 59, 0, 0, UTC)
 
 
 def line(number: int) -> bytes:
@@ -98,7 +96,7 @@ class Step(Enum):
     """What the program or its host does."""
 
     WRITE = "writes records"
-    WAIT = "an hour passes"
+    WAIT = "a day passes"
     SET_BACK = "the clock is set back"
     PUBLISH = "publishes what is complete"
     KILLED = "is killed, and another one begins"
@@ -119,7 +117,7 @@ def test_each_record_is_published_once(steps: list[Step], script: list[Fault], l
 
         def process() -> StagedFiles:
             size = lines_of_a_file * len(line(0))
-            return StagedFiles(staging, "node1", Rollover.of("1h"), max_bytes=1 << 20, largest_file=size, now=clock)
+            return StagedFiles(staging, "node1", max_bytes=1 << 20, largest_file=size, now=clock)
 
         staged = process()
         for step in [*steps, Step.PUBLISH, Step.KILLED, *[Step.PUBLISH] * (len(script) + 1)]:
@@ -128,12 +126,12 @@ def test_each_record_is_published_once(steps: list[Step], script: list[Fault], l
                     staged.append(line(len(sent)) + line(len(sent) + 1))
                     sent += [str(len(sent)), str(len(sent) + 1)]
                 case Step.WAIT:
-                    clock.now += timedelta(hours=1)
+                    clock.now += timedelta(days=1)
                 case Step.SET_BACK:
                     clock.now -= timedelta(hours=5)
                 case Step.PUBLISH:
                     try:
-                        publish_complete(staged, LAYOUT, directory)
+                        publish_complete(staged, directory)
                     except AuditSinkError:
                         continue
                 case Step.KILLED | Step.TORN:
@@ -150,7 +148,7 @@ def test_each_record_is_published_once(steps: list[Step], script: list[Fault], l
 
 def test_a_file_is_published_when_its_period_ends_and_not_before(tmp_path: Path) -> None:
     clock = Clock()
-    staged = StagedFiles(tmp_path / "s", "node1", Rollover.of("1h"), max_bytes=1 << 20, now=clock)
+    staged = StagedFiles(tmp_path / "s", "node1", max_bytes=1 << 20, now=clock)
     assert staged.seconds_left is None
     staged.append(line(1))
     assert staged.seconds_left == 60.0
@@ -163,12 +161,12 @@ def test_a_file_is_published_when_its_period_ends_and_not_before(tmp_path: Path)
 
 
 def test_what_waits_is_bounded_and_nothing_beyond_it_is_taken(tmp_path: Path) -> None:
-    staged = StagedFiles(tmp_path / "s", "node1", Rollover.of("1h"), max_bytes=2 * len(line(1)))
+    staged = StagedFiles(tmp_path / "s", "node1", max_bytes=2 * len(line(1)))
     staged.append(line(1) + line(2))
     with pytest.raises(AuditSinkError, match=r"bytes wait in .* to be published"):
         staged.append(line(3))
     staged.roll()
-    publish_complete(staged, LAYOUT, plain(tmp_path))
+    publish_complete(staged, plain(tmp_path))
     staged.append(line(3))
     assert ids(tmp_path / "p") == ["1", "2"]
     staged.close()
@@ -177,19 +175,19 @@ def test_what_waits_is_bounded_and_nothing_beyond_it_is_taken(tmp_path: Path) ->
 def test_files_of_others_in_the_staging_directory_stay(tmp_path: Path) -> None:
     other = tmp_path / "hdfs-of-somebody.log"
     other.write_text("not ours")
-    staged = StagedFiles(tmp_path, "node1", Rollover.of("1h"), max_bytes=1 << 20)
+    staged = StagedFiles(tmp_path, "node1", max_bytes=1 << 20)
     assert not staged.complete()
     assert other.read_text() == "not ours"
 
 
 @pytest.mark.parametrize("host", ["../../x", "", "a/b", ".", "..", "x" * 300, "a\nb"])
 def test_a_hostile_host_name_stays_a_part_of_a_name(host: str, tmp_path: Path) -> None:
-    staged = StagedFiles(tmp_path / "s", host, Rollover.of("1h"), max_bytes=1 << 20)
+    staged = StagedFiles(tmp_path / "s", host, max_bytes=1 << 20)
     staged.append(line(1))
     staged.roll()
-    publish_complete(staged, LAYOUT, plain(tmp_path))
-    (found,) = (path.relative_to(tmp_path) for path in tmp_path.rglob("audit*"))
-    assert len(found.parts) == 3
+    publish_complete(staged, plain(tmp_path))
+    (found,) = (path.relative_to(tmp_path) for path in tmp_path.rglob("cdap_*"))
+    assert len(found.parts) == 4
     assert ids(tmp_path / "p") == ["1"]
 
 
@@ -197,8 +195,8 @@ def test_a_hostile_host_name_stays_a_part_of_a_name(host: str, tmp_path: Path) -
 
 
 def sink_to(tmp_path: Path, directory: ScriptedDirectory, *, largest_file: int = 1) -> HdfsSink:
-    staged = StagedFiles(tmp_path / "staging", "node1", Rollover.of("1h"), max_bytes=1 << 20, largest_file=largest_file)
-    return HdfsSink(directory, LAYOUT, staged, first_pause=SOON, close_seconds=PATIENCE)
+    staged = StagedFiles(tmp_path / "staging", "node1", max_bytes=1 << 20, largest_file=largest_file)
+    return HdfsSink(directory, staged, first_pause=SOON, close_seconds=PATIENCE)
 
 
 def test_a_failing_directory_is_tried_again_and_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -254,13 +252,13 @@ def test_a_forked_child_has_files_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_takes_all_lines_or_none(tmp_path: Path) -> None:
-    staged = StagedFiles(tmp_path / "s", "node1", Rollover.of("1h"), max_bytes=1 << 20)
+    staged = StagedFiles(tmp_path / "s", "node1", max_bytes=1 << 20)
     staged.append(line(1))
     with full_disk(len(line(1)) + 10), pytest.raises(OSError, match="File too large"):
         staged.append(line(2))
     staged.append(line(3))
     staged.roll()
-    publish_complete(staged, LAYOUT, plain(tmp_path))
+    publish_complete(staged, plain(tmp_path))
     assert ids(tmp_path / "p") == ["1", "3"]
     staged.close()
 
@@ -272,12 +270,12 @@ import sys
 from pathlib import Path
 from ranger_cdap.audit import BUILT_IN_SINKS
 from ranger_cdap.config import AuditSettings
+from ranger_cdap.audit import staged_files
 from tests.audit.samples import numbered
 
+staged_files.LARGEST_FILE = 100_000
 first = int(sys.argv[2])
-sink = BUILT_IN_SINKS["hdfs"](
-    AuditSettings(hdfs_dir=sys.argv[1] + "/p", spool_dir=Path(sys.argv[1], "s"), hdfs_rollover="1s")
-)
+sink = BUILT_IN_SINKS["hdfs"](AuditSettings(hdfs_dir=sys.argv[1] + "/p", spool_dir=Path(sys.argv[1], "s")))
 for number in range(first, first + int(sys.argv[3])):
     sink.write([numbered(number)])
     print(number, flush=True)
@@ -342,8 +340,6 @@ def test_records_of_a_trail_are_files_private_to_their_owner(tmp_path: Path) -> 
         ({"hdfs_dir": "/a\nb"}, "must be an address like"),
         ({"hdfs_dir": "s3://key:Secr3t@bucket/x"}, "must not hold a password"),
         ({"hdfs_dir": "gs://bucket/x"}, "needs the library `gcsfs`: pip install gcsfs"),
-        ({"hdfs_dir": "/a", "hdfs_rollover": "soon"}, "`audit.hdfs_rollover` must be a number and a unit"),
-        ({"hdfs_dir": "/a", "hdfs_subdir": "../b"}, "`audit.hdfs_subdir` must not have"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(given_: dict[str, str], said: str, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 import urllib3
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from ranger_cdap.config import (
     Address,
@@ -21,7 +22,7 @@ from ranger_cdap.config import (
     is_exposed,
     parse_settings,
 )
-from ranger_cdap.config.address import RANGER, AddressSetting
+from ranger_cdap.config.address import RANGER, AddressSetting, leaves_this_machine
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse
 from ranger_cdap.policies.client.sign_in import TlsFiles
@@ -211,3 +212,17 @@ def test_the_permission_of_one_setting_permits_nothing_else() -> None:
 def test_the_defaults_stay_on_this_machine() -> None:
     assert not [address.url for address in configured_addresses(Settings()) if is_exposed(address.url)]
     assert not RangerSettings().allow_plain_http
+
+
+HERE = st.sampled_from(["127.0.0.1", "127.9.9.9", "[::1]"])
+ELSEWHERE = st.sampled_from(["localhost", "k1", "10.0.0.1", "127.1", "[::ffff:127.0.0.1]", "127.0.0.1.evil.test", "0"])
+
+
+@given(st.lists(HERE), st.lists(ELSEWHERE), st.booleans(), st.randoms())
+def test_one_server_elsewhere_is_enough_to_leave_this_machine(
+    here: list[str], elsewhere: list[str], port: bool, random: st.DataObject
+) -> None:
+    servers = [*here, *elsewhere]
+    random.shuffle(servers)  # type: ignore[attr-defined]
+    text = ",".join(f"{one}:9092" if port else one for one in servers)
+    assert leaves_this_machine(text) == bool(elsewhere)

@@ -89,13 +89,6 @@ KEYS = [
         "audit.solr_url",
         "https://s:8983/a, https://t:8983/a",
     ),
-    (
-        "xasecure.audit.destination.solr.zookeepers",
-        "z1:2181,z2:2181/solr",
-        "audit.solr_zookeepers",
-        "z1:2181,z2:2181/solr",
-    ),
-    ("xasecure.audit.destination.solr.collection", "audits", "audit.solr_collection", "audits"),
     ("xasecure.audit.destination.elasticsearch.index", "audits", "audit.elasticsearch_index", "audits"),
     ("xasecure.audit.destination.elasticsearch.user", "ranger", "audit.elasticsearch_username", "ranger"),
     (
@@ -111,12 +104,6 @@ KEYS = [
         "https://a.example:1",
     ),
     ("xasecure.audit.destination.hdfs.dir", "hdfs://nn:8020/ranger", "audit.hdfs_dir", "hdfs://nn:8020/ranger"),
-    ("xasecure.audit.destination.hdfs.subdir", "%time:yyyy%", "audit.hdfs_subdir", "%time:yyyy%"),
-    ("xasecure.audit.destination.hdfs.filename.format", "a.log", "audit.hdfs_filename_format", "a.log"),
-    ("xasecure.audit.destination.hdfs.file.rollover.period", "10m", "audit.hdfs_rollover", "10m"),
-    ("xasecure.audit.destination.hdfs.file.rollover.sec", "86400", "audit.hdfs_rollover", "1d"),
-    ("xasecure.audit.destination.hdfs.file.rollover.sec", "5400", "audit.hdfs_rollover", "90m"),
-    ("xasecure.audit.destination.hdfs.file.rollover.sec", "61", "audit.hdfs_rollover", "61s"),
     ("xasecure.audit.kafka.broker_list", "k1:9092,k2:9092", "audit.kafka_bootstrap", "k1:9092,k2:9092"),
     ("xasecure.audit.kafka.topic_name", "audits", "audit.kafka_topic", "audits"),
     ("xasecure.audit.kafka.is.enabled", "true", "audit.sinks", ("kafka",)),
@@ -153,14 +140,17 @@ def test_hosts_protocol_and_port_become_addresses(tmp_path: Path, hosts: str, mo
     assert not found.not_used
 
 
-@pytest.mark.parametrize("order", [1, -1])
-@pytest.mark.parametrize(("period", "rollover"), [("10m", "10m"), ("NONE", "1h")])
-def test_a_period_of_ranger_wins_over_its_seconds(tmp_path: Path, order: int, period: str, rollover: str) -> None:
-    of = "xasecure.audit.destination.hdfs.file.rollover."
-    keys = [(f"{of}sec", "3600"), (f"{of}period", period)]
-    found = read(tmp_path, audit=dict(keys[::order]))
-    assert found.settings.audit.hdfs_rollover == rollover
-    assert not found.not_used
+HDFS = "xasecure.audit.destination.hdfs."
+
+
+def test_the_layout_that_ranger_has_by_default_is_not_reported(tmp_path: Path) -> None:
+    default = {
+        "subdir": "%app-type%/%time:yyyyMMdd%",
+        "filename.format": "%app-type%_ranger_audit_%hostname%.log",
+        "file.rollover.sec": "86400",
+        "file.rollover.period": "1d",
+    }
+    assert not read(tmp_path, audit={f"{HDFS}{key}": text for key, text in default.items()}).not_used
 
 
 def test_a_key_table_is_no_password(tmp_path: Path) -> None:
@@ -191,7 +181,17 @@ def test_a_key_table_is_no_password(tmp_path: Path) -> None:
         (P + "policy.source.impl", "org.apache.X", "ranger.service", "always downloaded by REST"),
         ("xasecure.audit.destination.amazon_cloudwatch", "true", "audit.sinks", "no equivalent setting"),
         ("xasecure.audit.destination.hdfs.config.fs.s3a.secret.key", "s3cr3t", "audit.hdfs_dir", "Hadoop's client"),
-        ("xasecure.audit.destination.hdfs.file.rollover.sec", "0", "audit.hdfs_rollover", "value is invalid"),
+        ("xasecure.audit.destination.hdfs.subdir", "%time:yyyy%", "audit.hdfs_dir", "always in `cdap/yyyyMMdd` below"),
+        (
+            "xasecure.audit.destination.hdfs.filename.format",
+            "a.log",
+            "audit.hdfs_dir",
+            "always named `cdap_ranger",
+        ),
+        ("xasecure.audit.destination.hdfs.file.rollover.period", "10m", "audit.hdfs_dir", "complete at midnight (UTC)"),
+        ("xasecure.audit.destination.hdfs.file.rollover.sec", "3600", "audit.hdfs_dir", "complete at midnight (UTC)"),
+        ("xasecure.audit.destination.solr.zookeepers", "z1:2181", "audit.solr_url", "list their addresses in `audit."),
+        ("xasecure.audit.destination.solr.collection", "audits", "audit.solr_url", "the end of each address"),
         (P + "super.users", "mallory", "admin.users", "no equivalent setting"),
     ],
 )

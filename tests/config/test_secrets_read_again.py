@@ -14,7 +14,6 @@ import requests
 import responses
 
 from ranger_cdap.audit.solr import SolrSink
-from ranger_cdap.audit.solr_cloud import FixedNodes
 from ranger_cdap.config import (
     Address,
     CallerSettings,
@@ -211,7 +210,7 @@ def test_an_account_signs_in_by_what_its_file_holds_now(file: Path, way: str) ->
 @responses.activate
 def test_audit_records_go_to_solr_with_the_password_of_now(file: Path) -> None:
     responses.post("https://solr.test/update", json={"responseHeader": {"status": 0}})
-    sink = SolrSink(FixedNodes([Address("https://solr.test")]), "ranger", resolve_secret(f"file:{file}"))
+    sink = SolrSink([Address("https://solr.test")], "ranger", resolve_secret(f"file:{file}"))
     put(file, NEW)
     sink.write([])
     sink.close()

@@ -53,10 +53,6 @@ EXPOSED = {
         "audit.kafka_allow_plain",
         Settings(audit=AuditSettings(kafka_bootstrap="127.0.0.1:9092,k:9092", kafka_allow_plain=True)),
     ),
-    "`audit.solr_zookeepers`": (
-        "audit.solr_allow_plain_zookeeper",
-        Settings(audit=AuditSettings(solr_zookeepers="127.0.0.1,z:2181/solr", solr_allow_plain_zookeeper=True)),
-    ),
     "source `n`": ("kafka.security.protocol", kafka("127.0.0.1:9092, k.example:9092")),
 }
 

@@ -1,4 +1,4 @@
-"""A real Solr 8.11 with its ZooKeeper on loopback (`jvm/solr`), asked as Ranger's *Access* page asks."""
+"""A real Solr 8.11 of two nodes on loopback (`jvm/solr`), asked as Ranger's *Access* page asks."""
 
 from __future__ import annotations
 
@@ -35,12 +35,11 @@ def missing_part() -> str | None:
 
 
 class SolrCloud(AbstractContextManager["SolrCloud"]):
-    """A ZooKeeper and two nodes, which both have the collection; what they log is in `solr.log` of the directory."""
+    """Two nodes, which both have the collection; what they log is in `solr.log` of the directory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._process: subprocess.Popen[str] | None = None
-        self.zookeeper = ""
         self.nodes: list[str] = []
 
     def __enter__(self) -> SolrCloud:
@@ -63,9 +62,7 @@ class SolrCloud(AbstractContextManager["SolrCloud"]):
                 stderr=log,
                 text=True,
             )
-        zookeeper, *nodes = self._answer().split()
-        self.zookeeper = f"127.0.0.1:{zookeeper}/solr"
-        self.nodes = [f"http://127.0.0.1:{port}/solr" for port in nodes]
+        self.nodes = [f"http://127.0.0.1:{port}/solr" for port in self._answer().split()]
         self.create(COLLECTION)
         return self
 

@@ -63,7 +63,7 @@
 {{- define "ranger-cdap.ports" -}}
 {{- if kindIs "map" . -}}
 {{- range $key, $value := . }}
-{{- if and (regexMatch "(bootstrap|zookeepers)$" $key) (kindIs "string" $value) -}}
+{{- if and (regexMatch "bootstrap$" $key) (kindIs "string" $value) -}}
 {{- range regexFindAll ":[0-9]+" $value -1 }}
 {{ trimPrefix ":" . }}
 {{- end -}}

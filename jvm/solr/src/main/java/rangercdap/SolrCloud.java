@@ -18,11 +18,11 @@ import org.apache.zookeeper.server.NIOServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
 
 /**
- * A ZooKeeper and nodes of Solr on loopback, until standard input ends.
+ * Nodes of Solr, and the ZooKeeper they need, on loopback, until standard input ends.
  *
  * <p>Arguments: a directory for their data, the directory of the configuration that becomes the config set `audits`,
- * the number of nodes. Prints the port of ZooKeeper and those of the nodes in one line, and one line for each command
- * read: `stop N`, `start N`.
+ * the number of nodes. Prints the ports of the nodes in one line, and one line for each command read: `stop N`,
+ * `start N`.
  */
 public final class SolrCloud {
 
@@ -37,10 +37,10 @@ public final class SolrCloud {
     uploadConfiguration(address, Paths.get(arguments[1]));
     System.setProperty("zkHost", address + CHROOT);
     List<JettySolrRunner> nodes = new ArrayList<>();
-    StringBuilder ports = new StringBuilder().append(zooKeeper.getLocalPort());
+    StringBuilder ports = new StringBuilder();
     for (int number = 0; number < Integer.parseInt(arguments[2]); number++) {
       nodes.add(startNode(data.resolve("node" + number)));
-      ports.append(' ').append(nodes.get(number).getLocalPort());
+      ports.append(nodes.get(number).getLocalPort()).append(' ');
     }
     System.out.println(ports);
     BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
