@@ -151,7 +151,7 @@ def enter_baseline(deployed: Deployment, known: Iterable[EntityId]) -> None:
         file.write(encode({"v": 1, "instance": INSTANCE, "taken": datetime.now(UTC).isoformat()}) + b"\n")
         for entity in known:
             file.write(encode({"type": entity.type, "parts": list(entity.parts)}) + b"\n")
-    command = deployed.command("sync", "baseline", "--from", str(inventory))
+    command = deployed.command("sync", "baseline", "--inventory", str(inventory))
     subprocess.run(command, env=environment(deployed.ranger.password), stdout=subprocess.DEVNULL, check=True)
 
 

@@ -1,4 +1,4 @@
-"""Records per minute of `insights replay` on `local[2]`: every record is read, decided again and summed.
+"""Records per minute of `insights report` on `local[2]`: every record is read, decided again and summed.
 
 `python -m benchmarks.insights` (in `make bench`) prints a line per number of records: the first run of a session, whose
 workers start and compile the policies, and the next one. The audit is that of 1,000 users of 40 entities each, with

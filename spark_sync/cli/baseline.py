@@ -23,7 +23,6 @@ from spark_sync.reconcile.baseline import enter_baseline, read_inventory
 )
 @click.option(
     "--inventory",
-    "--from",
     "path",
     type=FILE,
     metavar="FILE",

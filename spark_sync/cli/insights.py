@@ -11,11 +11,10 @@ from ranger_cdap.cli.command import CommandGroup, add_lazily
 COMMANDS: Final = {
     "report": "spark_sync.cli.insights_report:report",
     "propose": "spark_sync.cli.insights_propose:propose_command",
-    "replay": "spark_sync.cli.insights_replay:replay",
 }
 
 
-@click.group(cls=CommandGroup, examples=("ranger-cdap insights replay audit.jsonl --policies new.json",))
+@click.group(cls=CommandGroup, examples=("ranger-cdap insights report audit.jsonl --policies new.json",))
 def insights() -> None:
     """Learn from months of audit records, on Spark."""
 

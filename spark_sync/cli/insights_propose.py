@@ -47,7 +47,7 @@ _NO_ROLES: Final = b"{}"
 def propose_command(invocation: Invocation, arguments: AuditArguments, proposal: Path) -> None:
     """Write policies that allow exactly what was allowed and used in an audit, and never more.
 
-    AUDIT is read as by `insights replay`. The policies of --policies (default: Ranger's current ones) give the service
+    AUDIT is read as by `insights report`. The policies of --policies (default: Ranger's current ones) give the service
     definition and the security zones; the impact is that of replacing all of them, those of tags too. Uses that no
     policy can allow exactly are left out and counted.
     """

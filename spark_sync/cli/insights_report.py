@@ -1,4 +1,4 @@
-"""`ranger-cdap insights report`: what of the policies was used, what was denied, and who and what stopped."""
+"""`ranger-cdap insights report`: what of the policies was used, what was denied, what they would decide otherwise."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ranger_cdap.questions.policy_index import PolicyIndex
 from spark_sync.cli.insights_input import AuditArguments, audit_arguments, read_facts
 from spark_sync.cli.insights_output import OutputFiles, output_files, present
 from spark_sync.insights.activity import repeated_denials, stopped_users, unread_entities, use_by_group
+from spark_sync.insights.differences import GAINED, LOST, differences
 from spark_sync.insights.privileges import unused_policies, unused_privileges
 from spark_sync.insights.report import InsightReport
 from spark_sync.insights.request import RequestBuilder
@@ -29,8 +30,13 @@ from spark_sync.review.entities import read_entities
     examples=(
         "ranger-cdap insights report audit.jsonl --policies current.json --userstore users.json",
         "ranger-cdap insights report /var/log/ranger-cdap/audit --days 30 --inventory inventory.jsonl --out insights",
+        "ranger-cdap insights report hdfs://namenode/ranger/audit --policies new.json --since 90d --fail-on lost",
     ),
-    exits={ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
+    exits={
+        ExitCode.OK: "shown; nothing that `--fail-on` forbids",
+        ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY],
+        ExitCode.ACCESS_CHANGED: MEANINGS[ExitCode.ACCESS_CHANGED],
+    },
 )
 @audit_arguments
 @output_files
@@ -43,18 +49,25 @@ from spark_sync.review.entities import read_entities
     metavar="N",
     help="What was not used in the last N days before --until counts as unused.",
 )
+@click.option(
+    "--fail-on", type=click.Choice([GAINED, LOST, "any"]), help="Exit with 6 if an access would be decided so."
+)
 @pass_invocation
+@click.pass_context
 def report(
+    context: click.Context,
     invocation: Invocation,
     arguments: AuditArguments,
     outputs: OutputFiles,
     inventory: Path | None,
     days: int,
+    fail_on: str | None,
 ) -> None:
-    """Show privileges and policies that were not used, denials that repeat, people who stopped, and unread entities.
+    """Show what policies would decide otherwise, privileges not used, denials that repeat, and who and what stopped.
 
-    AUDIT is read as by `insights replay`; the policies of --policies (default: Ranger's current ones) are those the
-    answers are about.
+    Every record of AUDIT (files, directories, URLs: JSON lines, Solr exports, Parquet) is decided again by the engine,
+    at its time and from its address, by the policies of --policies (default: Ranger's current ones). Records name no
+    groups: those of the user store and of --users count, as they are today.
     """
     outputs.check()
     instance = invocation.settings.cdap.instance
@@ -69,7 +82,9 @@ def report(
                 f"warning: the audit begins on {(iso(first) or '')[:10]}, so it does not cover {days} days"
             )
         index, builder = PolicyIndex.of(read.policies.documents), RequestBuilder.of(read.policies.engine)
+        otherwise = differences(facts, groups)
         tables = (
+            otherwise,
             unused_privileges(index, facts, groups, cutoff),
             unused_policies(index, facts, cutoff),
             repeated_denials(facts),
@@ -79,3 +94,6 @@ def report(
         )
         found = InsightReport.of(facts, read.period, groups, tables, now=read.now)
         present(invocation, found, outputs, read.spark)
+    changes = {row[0] for row in otherwise.rows}
+    if changes if fail_on == "any" else fail_on in changes:
+        context.exit(ExitCode.ACCESS_CHANGED)

@@ -28,7 +28,7 @@ _URL: Final = AddressSetting("--url", "https://cdap.example:11015", "--allow-pla
 )
 @click.option("--url", metavar="URL", required=True, help="CDAP's router, like https://cdap.example:11015.")
 @click.option("--allow-plain-http", is_flag=True, help="Send the token unencrypted beyond this machine.")
-@click.option("--out", "--to", "path", type=FILE, metavar="FILE", required=True, help="The file to write.")
+@click.option("--out", "path", type=FILE, metavar="FILE", required=True, help="The file to write.")
 @click.option("--token-file", type=FILE, metavar="FILE", help="A file that holds an access token of CDAP.")
 @click.option("--ca-file", type=FILE, metavar="FILE", help="The CA of CDAP's certificate.")
 @click.option("--programs", is_flag=True, help="Include programs, for `ranger-cdap review`; a baseline needs none.")

@@ -35,7 +35,6 @@ from spark_sync.review.entities import read_entities
 )
 @click.option(
     "--inventory",
-    "--entities",
     "entities",
     type=FILE,
     metavar="FILE",

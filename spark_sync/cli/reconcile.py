@@ -20,9 +20,6 @@ from spark_sync.reconcile.baseline import read_inventory
 from spark_sync.reconcile.drift import Drift, DriftFinding
 from spark_sync.reconcile.repair import RepairAction, actions
 
-FORMER_NAMES: Final = {Drift.STALE: "leftover", Drift.ENTITY_DELETED: "gone", Drift.NO_CREATOR: "ownerless"}
-"""Values of `drift` in JSON before `kind`; both are written for one release."""
-
 NEXT_RUN: Final = "Ranger is unchanged; the next `ranger-cdap sync run` sends the resulting changes"
 
 
@@ -48,7 +45,7 @@ NEXT_RUN: Final = "Ranger is unchanged; the next `ranger-cdap sync run` sends th
 @click.option("--adopt", is_flag=True, help="Adopt the existing Ranger policies.")
 @click.option("--release", is_flag=True, help="Leave the Ranger policies to manual administration.")
 @click.option("--revoke", is_flag=True, help="Revoke Ranger policies of deleted entities and ended lives.")
-@click.option("--no-creator", "--ownerless", is_flag=True, help="Show entities without a creator too.")
+@click.option("--no-creator", is_flag=True, help="Show entities without a creator too.")
 @click.argument("entities", type=ENTITY, nargs=-1, metavar="[ENTITY]...")
 @pass_invocation
 @click.pass_context
@@ -158,7 +155,6 @@ def to_json(finding: DriftFinding) -> dict[str, object]:
     """Return a finding as JSON."""
     return {
         "kind": finding.drift.value,
-        "drift": FORMER_NAMES.get(finding.drift, finding.drift.value),
         "entity": str(finding.entity),
         "type": finding.entity.type,
         "parts": list(finding.entity.parts),

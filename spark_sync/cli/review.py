@@ -39,7 +39,6 @@ _OUTSIDE = "(outside of namespaces)"
 )
 @click.option(
     "--inventory",
-    "--entities",
     "entities",
     type=FILE,
     metavar="FILE",

@@ -7,14 +7,12 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
-from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
 from ranger_cdap.telemetry.start import start_telemetry
@@ -24,7 +22,6 @@ from spark_sync.ledger.life import DOUBTED_STATES, State
 from spark_sync.preflight import check_run
 from spark_sync.report import RunReport
 from spark_sync.run_telemetry import record_run
-from spark_sync.run_trace import RunTrace
 from spark_sync.spark.on_demand import SparkOnDemand
 
 if TYPE_CHECKING:
@@ -45,7 +42,6 @@ if TYPE_CHECKING:
         ExitCode.TERMINATED: "SIGTERM without --follow, as Ctrl-C",
     },
 )
-@click.option("--once", is_flag=True, help="Run once and exit (default).")
 @click.option("--follow", "follows", is_flag=True, help="Run repeatedly until SIGTERM or Ctrl-C.")
 @click.option(
     "--interval",
@@ -55,24 +51,14 @@ if TYPE_CHECKING:
     help="Seconds between runs with --follow while no event arrives.",
 )
 @click.option("--dry-run", is_flag=True, help="Read new events into the ledger, but only show the changes for Ranger.")
-@click.option(
-    "--trace",
-    "trace_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write to FILE where the time of the run went; not with --follow.",
-)
 @pass_invocation
-def run(
-    invocation: Invocation, once: bool, follows: bool, interval: float, dry_run: bool, trace_file: Path | None
-) -> None:
-    """Read new events and bring Ranger's grants up to date.
+def run(invocation: Invocation, follows: bool, interval: float, dry_run: bool) -> None:
+    """Read new events once and bring Ranger's grants up to date.
 
     With --follow --json it prints a line of JSON for each run.
     """
-    if follows and (once or dry_run or trace_file):
-        raise click.UsageError("--follow goes with none of --once, --dry-run and --trace")
-    trace = RunTrace()
+    if follows and dry_run:
+        raise click.UsageError("--follow and --dry-run exclude each other")
     settings = invocation.settings
     check_run(settings, dry=dry_run)
     if not settings.sync.sources:
@@ -82,36 +68,19 @@ def run(
         if follows:
             _follow(invocation, settings, telemetry, interval)
             return
-        report = _once(invocation, settings, telemetry, trace, trace_file, dry=dry_run)
+        report = _once(invocation, settings, telemetry, dry=dry_run)
         print_result(invocation, report, dry=dry_run)
     finally:
         if telemetry is not None:
             telemetry.close()
 
 
-def _once(
-    invocation: Invocation,
-    settings: Settings,
-    telemetry: Telemetry | None,
-    trace: RunTrace,
-    trace_file: Path | None,
-    *,
-    dry: bool,
-) -> RunReport:
+def _once(invocation: Invocation, settings: Settings, telemetry: Telemetry | None, *, dry: bool) -> RunReport:
     with (
         invocation.messages.status("opening the ledger") as shown,
         SparkOnDemand(settings.sync, starting=lambda: shown.update("starting Spark")) as spark,
     ):
-
-        def progress(message: str) -> None:
-            shown.update(message)
-            trace.progress(message)
-
-        try:
-            return _one(settings, spark, progress, telemetry, dry=dry)
-        finally:
-            if trace_file:
-                write_file(trace_file, trace.table().encode())
+        return _one(settings, spark, shown.update, telemetry, dry=dry)
 
 
 def _follow(invocation: Invocation, settings: Settings, telemetry: Telemetry | None, interval: float) -> None:

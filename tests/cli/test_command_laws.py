@@ -51,7 +51,7 @@ WITH_POLICIES = ("explain", "who", "what", "path", "groups", "redundant", "matri
 
 # These need a Ranger Admin, jars, a Spark session, a CDAP or an end of their own; their own tests read their JSON.
 ASKED_ELSEWHERE = {
-    "audit verify", "policies impact", "overbroad", "insights replay", "insights report", "insights propose",
+    "audit verify", "policies impact", "overbroad", "insights report", "insights propose",
     "roles apply", "roles remove", "import sentry",
     "setup", "check", "doctor", "policies apply",
     "policies refresh", "policies rewrite", "serve", "embedded-admin",

@@ -50,9 +50,9 @@ READING = [
 
 # Options and arguments of files that are written, or whose commands need Ranger, CDAP or a sync job before they read.
 OTHER = {
-    "--out", "--junit", "--html", "--write-allow", "--database", "--directory", "--trace",
+    "--out", "--junit", "--html", "--write-allow", "--database", "--directory",
     "policies apply", "shadow close", "insights report",
-    "insights propose", "insights replay", "review", "sync inventory", "sync baseline", "sync reconcile",
+    "insights propose", "review", "sync inventory", "sync baseline", "sync reconcile",
     "install-units", "--tags", "--deltas", "eval --userstore",
 }  # fmt: skip
 

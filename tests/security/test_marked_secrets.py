@@ -205,7 +205,7 @@ def test_no_secret_is_found_in_anything_a_run_leaves_behind(tmp_path: Path) -> N
         )
         assert refused == 2
         assert run.command("--set", f"plugin.password={SECRETS['wrong']}"[:16], "check", "a", "b", "c") == 3
-        token = ["--token-file", str(run.secret("token")), "--to", str(run.left / "inventory.jsonl")]
+        token = ["--token-file", str(run.secret("token")), "--out", str(run.left / "inventory.jsonl")]
         assert run.command("sync", "inventory", "--url", "http://127.0.0.1:1", *token) == 1
         with run.serving() as address:
             assert ask(address, SECRETS["caller"], "/cdap/v1/enforce", ENFORCE)[0] == 200

@@ -59,16 +59,16 @@ def test_either_goes_on_where_the_other_ended(ranger: Ranger, tmp_path: Path, ol
         f'[sync]\nusername = "sync"\npassword = "env:SYNC_PASSWORD"\nstate_dir = "{tmp_path / "state"}"\n{sources}',
         encoding="utf-8",
     )
-    run(pythons[0], config, "baseline", "--from", str(RECORDING / "baseline.jsonl"))
+    run(pythons[0], config, "baseline", "--inventory", str(RECORDING / "baseline.jsonl"))
     for python, name in zip(pythons, (FIRST, SECOND), strict=True):
         for kind in ("audit", "data-plane"):
             shutil.copy(RECORDING / "events" / kind / name, tmp_path / kind)
         write_many(tmp_path / "audit", f"many-{name}")
-        report = run(python, config, "run", "--once")
+        report = run(python, config, "run")
         assert (report["trouble"], report["waiting"]) == ("", [])
 
     assert by_values(ranger.grants()) == by_values(OTHERS)
     for python in pythons:
-        report = run(python, config, "run", "--once")
+        report = run(python, config, "run")
         assert [source["events"] for source in report["sources"]] == [0, 0]
         assert (report["trouble"], report["granted"], report["revoked"]) == ("", [], [])

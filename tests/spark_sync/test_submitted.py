@@ -99,7 +99,7 @@ def submitted(installed: Path, config: Path) -> Submitted:
         properties.write_text("".join(f"{name} {value}\n" for name, value in settings.items()), encoding="utf-8")
         properties.chmod(0o600)
         options = ("--master", MASTER, "--properties-file", properties, "--jars", jars, ROOT / "examples" / "submit.py")
-        command = (programs / "spark-submit", *options, "--config", config, "--json", "sync", "run", "--once")
+        command = (programs / "spark-submit", *options, "--config", config, "--json", "sync", "run")
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=config.parent, env=environment)
 
     return submit

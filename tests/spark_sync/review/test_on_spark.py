@@ -181,7 +181,7 @@ def test_the_command_on_a_small_cluster(plugin_settings: Settings, tmp_path: Pat
         encoding="utf-8",
     )
     command = [sys.executable, "-m", "ranger_cdap", "--config", str(config), "--json", "review"]
-    options = ["--entities", "e.jsonl", "--users-from", "ranger", "--out", "out", "--master", MASTER]
+    options = ["--inventory", "e.jsonl", "--users-from", "ranger", "--out", "out", "--master", MASTER]
     done = subprocess.run(
         [*command, *options],
         capture_output=True,

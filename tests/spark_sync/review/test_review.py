@@ -375,7 +375,7 @@ def command(tmp_path: Path) -> list[str]:
     config = tmp_path / "c.toml"
     config.write_text(f'[plugin]\ncache_dir = "{tmp_path / "cache"}"\n', encoding="utf-8")
     out = str(tmp_path / "out")
-    return ["--config", str(config), "review", "--entities", str(tmp_path / "e.jsonl"), "--out", out]
+    return ["--config", str(config), "review", "--inventory", str(tmp_path / "e.jsonl"), "--out", out]
 
 
 @pytest.mark.parametrize(
@@ -384,7 +384,7 @@ def command(tmp_path: Path) -> list[str]:
         (["--from-cache"], 4, "is not used"),
         (["--users", "u.txt", "--users-from", "ranger"], 3, "give one of them"),
         (["--users", "nowhere.txt"], 3, "cannot be read"),
-        (["--entities", "nowhere.jsonl"], 3, "cannot be read"),
+        (["--inventory", "nowhere.jsonl"], 3, "cannot be read"),
         (["--users-from", "moon"], 3, "moon"),
     ],
 )
