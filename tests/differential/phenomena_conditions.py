@@ -1,6 +1,6 @@
 """Conditions of every kind, and times at which policies are in force [8, 10].
 
-Left out, because Java itself gives no one answer: moments within hours of a change to or from summer time (22).
+Left out, because Java itself gives no one answer: moments within hours of a change to or from summer time (21).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pages on the decision service name every setting, endpoint, role and figure that there is."""
+"""The pages on the decision service name every endpoint and role, and the settings of tokens and proxies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ranger_cdap.config import JwtSettings, PluginSettings, ProxySettings, ServiceSettings
+from ranger_cdap.config import JwtSettings, PluginSettings, ProxySettings
 from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import SHORTEST_SECRET, CallerRole
 from ranger_cdap.service.table import ROUTES
@@ -16,17 +16,11 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "decision-service.md").read_text(encoding="utf-8")
 GENERIC = (DOCS / "reference" / "decision-api.md").read_text(encoding="utf-8")
 REVOKING = (DOCS / "explanation" / "revocation.md").read_text(encoding="utf-8")
-DEFAULTS = ServiceSettings()
 
 
-@pytest.mark.parametrize("struct", [ServiceSettings, JwtSettings, ProxySettings])
+@pytest.mark.parametrize("struct", [JwtSettings, ProxySettings])
 def test_every_setting_is_named(struct: type[msgspec.Struct]) -> None:
     assert [field.name for field in msgspec.structs.fields(struct) if f"`{field.name}`" not in PAGE] == []
-
-
-@pytest.mark.parametrize("name", ["max_body", "max_batch", "max_requests", "body_timeout", "stop_timeout"])
-def test_its_defaults_are_those_of_the_settings(name: str) -> None:
-    assert f"| `{name}` | {int(getattr(DEFAULTS, name)):,} |" in PAGE
 
 
 def test_every_role_is_named() -> None:

@@ -1,4 +1,4 @@
-"""Java semantics needed for identical results (ranger-semantics.md §22)."""
+"""Java semantics needed for identical results (ranger-semantics.md §21)."""
 
 from __future__ import annotations
 
