@@ -178,7 +178,7 @@ def imported() -> float:
 def commanded(directory: Path, size: int) -> float:
     """Return the seconds of `ranger-cdap check` with policies in the cache that are current: the median of eleven."""
     now = time.time()
-    cache = PolicyCache(directory / "cache", "cdap", "cdapdev", report=print)
+    cache = PolicyCache(directory / "cache", "cdapdev", report=print)
     versions = {"policies": 1, "roles": 1, "tags": -1, "users": -1}
     policies = {**json.loads(service_policies(size)), "policyVersion": 1}
     made = documents(

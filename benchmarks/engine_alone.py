@@ -95,7 +95,7 @@ def restarted(policies: bytes, roles: bytes, asked: Request) -> float:
     """Return the seconds from policies in the cache of a plugin until the first decision."""
     service = decode_service_policies(policies).service_name
     with tempfile.TemporaryDirectory() as directory:
-        cache = PolicyCache(Path(directory), "cdap", service, report=print)
+        cache = PolicyCache(Path(directory), service, report=print)
         written, now = Documents(policies, roles, None), time.time()
         cache.write(written, LastContact(now, 0.0, now, compile_set(written, service, EngineOptions()).versions))
         gc.collect()

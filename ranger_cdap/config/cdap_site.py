@@ -145,7 +145,7 @@ def _folder(properties: Mapping[str, str]) -> Iterator[ProposedSetting | SitePro
         try:
             if not (folder / SECURITY_FILE).is_file():
                 continue
-            hadoop_layer(folder, None, None, None)
+            hadoop_layer(folder)
         except (ConfigError, OSError) as e:
             why = str(e) if isinstance(e, ConfigError) else f"`{folder}` cannot be read: {reason(e)}"
             yield SiteProperty(_CLASSPATH, f"not proposed: {why}; set `hadoop.conf_dir` once it can")

@@ -21,7 +21,6 @@ _ATTRIBUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _DEFAULT_PORT: Final = {"ldap": 389, "ldaps": 636}
 _DEEPEST: Final = 20
 _LONGEST_WAIT: Final = 60.0
-_MOST_CONNECTIONS: Final = 64
 
 Problem = tuple[str, str]
 """A setting, and what is wrong with it."""
@@ -128,8 +127,6 @@ def _limits(ldap: LdapSettings) -> Iterator[Problem]:
             yield f"ldap.{key}", f"`ldap.{key}` must be greater than zero, not `{getattr(ldap, key)}`"
     if not 0 <= ldap.nested_depth <= _DEEPEST:
         yield "ldap.nested_depth", f"`ldap.nested_depth` must be from 0 to {_DEEPEST}, not `{ldap.nested_depth}`"
-    if not 0 < ldap.pool_size <= _MOST_CONNECTIONS:
-        yield "ldap.pool_size", f"`ldap.pool_size` must be from 1 to {_MOST_CONNECTIONS}, not `{ldap.pool_size}`"
 
 
 def _is_balanced(text: str) -> bool:

@@ -77,5 +77,3 @@ class LdapSettings(Table, frozen=True):
     """Connect timeout in seconds, for each server; greater than zero."""
     read_timeout: float = 1.0
     """Response timeout in seconds; greater than zero."""
-    pool_size: int = 4
-    """Maximum connections, and so users looked up at the same time; greater than zero."""

@@ -61,33 +61,28 @@ def known_keys() -> Iterator[tuple[str, str]]:
             yield key, f"becomes `{row['setting']}`{sink}"
 
 
-def hadoop_layer(
-    conf_dir: Path | None, security_file: Path | None, audit_file: Path | None, tls_file: Path | None
-) -> tuple[Layer, tuple[NotUsed, ...]]:
-    """Return the settings of the named files, or those of the directory, and the keys that are not used.
+def hadoop_layer(conf_dir: Path | None) -> tuple[Layer, tuple[NotUsed, ...]]:
+    """Return the settings of the files in a directory, and the keys that are not used.
 
     Raises:
-        ConfigError: a named file is missing, the directory has none, or one is not Hadoop's XML.
+        ConfigError: the directory has none of the files, or one is not Hadoop's XML.
     """
     properties: dict[str, _Property] = {}
-    for path in _existing(conf_dir, {SECURITY_FILE: security_file, AUDIT_FILE: audit_file, TLS_FILE: tls_file}):
+    for path in _existing(conf_dir) if conf_dir else ():
         properties.update(_read(path))
     named = properties.get(_TLS_FILE_KEY)
-    if named and not any(found.file.name == TLS_FILE or found.file == tls_file for found in properties.values()):
+    if named and not any(found.file.name == TLS_FILE for found in properties.values()):
         other = Path(named.value)
         properties.update(_read(other) if other.is_file() else {})
     return _translated(properties)
 
 
-def _existing(conf_dir: Path | None, named: Mapping[str, Path | None]) -> Iterator[Path]:
-    for path in filter(None, named.values()):
-        if not path.is_file():
-            raise ConfigError(f"Hadoop configuration file `{path}` does not exist")
-    found = [path or conf_dir / name for name, path in named.items() if conf_dir or path]  # type: ignore[operator]
-    there = [path for path in found if path.is_file()]
-    if conf_dir and not there:
-        raise ConfigError(f"`hadoop.conf_dir` is `{conf_dir}`, where there is none of {', '.join(named)}")
-    yield from there
+def _existing(conf_dir: Path) -> list[Path]:
+    names = (SECURITY_FILE, AUDIT_FILE, TLS_FILE)
+    there = [conf_dir / name for name in names if (conf_dir / name).is_file()]
+    if not there:
+        raise ConfigError(f"`hadoop.conf_dir` is `{conf_dir}`, where there is none of {', '.join(names)}")
+    return there
 
 
 def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUsed, ...]]:

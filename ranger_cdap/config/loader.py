@@ -98,7 +98,7 @@ def read_configuration(
     origin = f"`{path}`" if path else "the environment"
     named = {"hadoop": above.tables.get("hadoop", {})}
     hadoop = parse_settings(named, origin=origin, origins=above.origins, environ=environ).hadoop
-    plugin, not_used = hadoop_layer(hadoop.conf_dir, hadoop.security_file, hadoop.audit_file, hadoop.ssl_file)
+    plugin, not_used = hadoop_layer(hadoop.conf_dir)
     mapping, not_mapped = core_site_layer(hadoop.core_site)
     not_used += not_mapped + unused_core_site(hadoop.conf_dir, hadoop.core_site)
     merged = overlay([plugin, mapping, above])

@@ -99,8 +99,6 @@ class PluginSettings(Table, frozen=True):
     """The account; it must be in `policy.download.auth.users` of the service."""
     password: Secret = Secret("")
     """Its password or, with `ranger.auth = "bearer"`, its token."""
-    app_id: str = "cdap"
-    """The name on Ranger's page of plugins."""
     cluster_name: str = ""
     """The name of the cluster on Ranger's page of plugins and in audit records; conditions do not use it."""
     cache_dir: Path = msgspec.field(default_factory=UserDirectory("cache"))
@@ -184,13 +182,7 @@ class HadoopSettings(Table, frozen=True):
     """The unchanged files of Ranger's Java plugin; they override the defaults."""
 
     conf_dir: Path | None = None
-    """The directory of the three files."""
-    security_file: Path | None = None
-    """`ranger-cdap-security.xml`, if it is elsewhere."""
-    audit_file: Path | None = None
-    """`ranger-cdap-audit.xml`, if it is elsewhere."""
-    ssl_file: Path | None = None
-    """`ranger-policymgr-ssl.xml`, if it is elsewhere."""
+    """The directory of `ranger-cdap-security.xml`, `ranger-cdap-audit.xml` and `ranger-policymgr-ssl.xml`."""
     core_site: Path | None = None
     """Hadoop's `core-site.xml`, for its [group mapping](../how-to/take-groups-from-ldap.md); default: not read."""
 

@@ -21,7 +21,7 @@ from ranger_cdap.directory.group_cache import (
     LookupOutcome,
 )
 from ranger_cdap.directory.ldap_connection import CredentialsRejected
-from ranger_cdap.directory.ldap_groups import LdapGroups
+from ranger_cdap.directory.ldap_groups import MOST_CONNECTIONS, LdapGroups
 from ranger_cdap.directory.ldap_names import is_possible_name
 from ranger_cdap.directory.posix_groups import PosixGroups
 from ranger_cdap.errors import ConfigError, GroupLookupFailed, GroupSourceUnavailable
@@ -84,7 +84,7 @@ class GroupDirectory:
         if not groups.sources and not groups.static:
             return None
         made: Mapping[str, Callable[[], GroupSource]] = {"ldap": lambda: LdapGroups(ldap), "posix": PosixGroups}
-        return cls(groups, [made[name]() for name in dict.fromkeys(groups.sources)], at_once=ldap.pool_size)
+        return cls(groups, [made[name]() for name in dict.fromkeys(groups.sources)], at_once=MOST_CONNECTIONS)
 
     def after_fork(self) -> None:
         """Forget what threads of the parent were looking up."""

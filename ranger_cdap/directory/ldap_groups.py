@@ -27,6 +27,8 @@ from ranger_cdap.directory.nested_groups import DirectoryGroup, with_parents
 from ranger_cdap.errors import GroupLookupFailed, GroupSourceUnavailable
 from ranger_cdap.forks import restart_after_fork
 
+MOST_CONNECTIONS: Final = 4
+"""Connections, and so users looked up at the same time."""
 IDLE_SECONDS: Final = 60.0
 """Seconds after which an unused connection is replaced: servers and firewalls close idle ones silently."""
 AVOID_SECONDS: Final = 30.0
@@ -150,7 +152,7 @@ class LdapGroups:
 
     def _give_back(self, connection: LdapConnection) -> None:
         with self._lock:
-            if len(self._idle) < self._settings.pool_size:
+            if len(self._idle) < MOST_CONNECTIONS:
                 self._idle.append(connection)
                 return
         connection.close()

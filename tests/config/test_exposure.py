@@ -38,14 +38,14 @@ FILES: list[tuple[str, str, str, set[str]]] = [
         {"password", "key.pem"},
     ),
     ("a key to probe the service", '[service]\ntls_probe_certificate = "{here}/key.pem"', "", {"key.pem"}),
-    ("Java's file", '[hadoop]\nsecurity_file = "{here}/security.xml"', PASSWORD_OF_JAVA, {"security.xml"}),
+    ("Java's file", '[hadoop]\nconf_dir = "{here}"', PASSWORD_OF_JAVA, {"ranger-cdap-security.xml"}),
     (
         "one that does not count, because another goes before it",
-        '[hadoop]\nsecurity_file = "{here}/security.xml"\n[plugin]\npassword = "env:PASSWORD"',
+        '[hadoop]\nconf_dir = "{here}"\n[plugin]\npassword = "env:PASSWORD"',
         PASSWORD_OF_JAVA,
-        {"security.xml"},
+        {"ranger-cdap-security.xml"},
     ),
-    ("Java's file without a password", '[hadoop]\nsecurity_file = "{here}/security.xml"', "x", set()),
+    ("Java's file without a password", '[hadoop]\nconf_dir = "{here}"', "x", set()),
 ]
 
 
@@ -55,7 +55,7 @@ def test_a_file_that_holds_a_secret_is_not_for_everybody(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, toml: str, java: str, holding: set[str], mode: int
 ) -> None:
     (tmp_path / "ranger-cdap.toml").write_text(toml.replace("{here}", str(tmp_path)))
-    (tmp_path / "security.xml").write_text(XML.format(java, TEXT))
+    (tmp_path / "ranger-cdap-security.xml").write_text(XML.format(java, TEXT))
     for name in ("password", "key.pem"):
         (tmp_path / name).write_text(TEXT)
     for file in tmp_path.iterdir():

@@ -240,9 +240,9 @@ def test_audit_goes_to_all_sinks_that_are_on_unless_it_is_off_as_a_whole(tmp_pat
 
 def test_the_tls_file_is_found_where_the_security_file_says(tmp_path: Path) -> None:
     tls = xml(tmp_path / "elsewhere.xml", {"xasecure.policymgr.clientssl.truststore": "/etc/ca.pem"})
-    security = xml(tmp_path / "security.xml", {P + "policy.rest.ssl.config.file": str(tls)})
+    security = xml(tmp_path / "ranger-cdap-security.xml", {P + "policy.rest.ssl.config.file": str(tls)})
 
-    found = read_configuration(None, {"RANGER_CDAP_HADOOP__SECURITY_FILE": str(security)})
+    found = read_configuration(None, {"RANGER_CDAP_HADOOP__CONF_DIR": str(security.parent)})
 
     assert found.settings.ranger.ca_file == "/etc/ca.pem"
 
@@ -261,10 +261,9 @@ def test_what_is_no_hadoop_file_is_refused(tmp_path: Path, text: str) -> None:
         read_configuration(None, {"RANGER_CDAP_HADOOP__CONF_DIR": str(tmp_path)})
 
 
-@pytest.mark.parametrize("variable", ["CONF_DIR", "SECURITY_FILE"])
-def test_files_that_are_not_there_are_told(tmp_path: Path, variable: str) -> None:
+def test_a_directory_without_the_files_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there"):
-        read_configuration(None, {f"RANGER_CDAP_HADOOP__{variable}": str(tmp_path / "nowhere")})
+        read_configuration(None, {"RANGER_CDAP_HADOOP__CONF_DIR": str(tmp_path / "nowhere")})
 
 
 def test_every_row_of_the_table_names_a_setting_or_says_why_not() -> None:

@@ -68,7 +68,7 @@ def read_by(number: int) -> Policy:
 def watch(directory: Path, over: Event) -> tuple[set[int], list[str]]:
     """Look at the cache until it is over: every file is whole at every moment; the versions seen, and what was said."""
     said, versions = list[str](), set[int]()
-    cache = PolicyCache(directory, "cdap", SERVICE, report=said.append, with_users=True)
+    cache = PolicyCache(directory, SERVICE, report=said.append, with_users=True)
     while not over.is_set():
         for path in directory.glob("*.json"):
             json.loads(path.read_bytes())
@@ -102,7 +102,7 @@ def test_ten_processes_refreshing_at_once(tmp_path: Path) -> None:
         finally:
             over.set()
         versions, said = watching.result(LONGEST)
-        cache = PolicyCache(directory, "cdap", SERVICE, report=said.append, with_users=True)
+        cache = PolicyCache(directory, SERVICE, report=said.append, with_users=True)
         found = cache.load(time.time())
 
     assert found is not None

@@ -10,6 +10,8 @@ import msgspec
 
 from ranger_cdap.policies.client.versions import NO_VERSION, Versions
 
+APP_ID: Final = "cdap"
+"""The type of the plugin on Ranger's page of plugins, and the beginning of the names of its cache files."""
 COMMANDS: Final = "ranger-cdap-commands"
 """Name on Ranger's page of plugins of commands that download policies where no plugin runs."""
 

@@ -105,7 +105,7 @@ def _is_user(name: str, accounts: Collection[str]) -> bool:
 
 def _file(settings: Settings) -> Path:
     plugin = settings.plugin
-    cache = PolicyCache(plugin.cache_dir, plugin.app_id, settings.ranger.service, report=lambda problem: None)
+    cache = PolicyCache(plugin.cache_dir, settings.ranger.service, report=lambda problem: None)
     return cache.path("_proposed_admins")
 
 

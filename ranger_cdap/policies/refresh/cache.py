@@ -24,7 +24,7 @@ from ranger_cdap.config import Settings
 from ranger_cdap.disk import replace_file
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError, PolicySetError, reason
-from ranger_cdap.policies.client.downloader import COMMANDS, Downloader
+from ranger_cdap.policies.client.downloader import APP_ID, COMMANDS, Downloader
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.documents import Documents, PolicySet, compile_set, needs_tags, pieces
 from ranger_cdap.policies.refresh.refresh_state import LastContact
@@ -47,7 +47,7 @@ _versions_decoder: Final = msgspec.json.Decoder(Versions)
 
 
 class PolicyCache:
-    """The cache of one service for one application; `report` receives a sentence for each quarantined file.
+    """The cache of one service; `report` receives a sentence for each quarantined file.
 
     With `with_users`, a set without users is incomplete. With `allow_older`, any written set becomes the newest used
     one, as after Ranger Admin was restored from a backup.
@@ -56,7 +56,6 @@ class PolicyCache:
     def __init__(
         self,
         directory: Path,
-        app_id: str,
         service: str,
         *,
         report: Callable[[str], None],
@@ -67,7 +66,7 @@ class PolicyCache:
         self._allow_older = allow_older
         self._directory = directory
         self._service = service
-        self._stem = _NOT_IN_A_FILE_NAME.sub("_", f"{app_id}_{service}")
+        self._stem = _NOT_IN_A_FILE_NAME.sub("_", f"{APP_ID}_{service}")
         self._report = report
         self._with_users = with_users
         self._options = options
@@ -324,6 +323,6 @@ def command_downloader(settings: Settings) -> Downloader:
     Ranger lists whatever downloads as a plugin, so that one by this host's name would be a plugin that does not exist.
     """
     plugin, service = settings.plugin, settings.ranger.service
-    cache = PolicyCache(plugin.cache_dir, plugin.app_id, service, report=lambda problem: None)
+    cache = PolicyCache(plugin.cache_dir, service, report=lambda problem: None)
     is_plugin = os.path.exists(cache.path())  # noqa: PTH110  (no error where the directory cannot be searched)
-    return Downloader.here(plugin.app_id if is_plugin else COMMANDS, service, plugin.cluster_name)
+    return Downloader.here(APP_ID if is_plugin else COMMANDS, service, plugin.cluster_name)

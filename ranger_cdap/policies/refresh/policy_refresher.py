@@ -29,7 +29,7 @@ from ranger_cdap.errors import (
     VersionPending,
 )
 from ranger_cdap.forks import restart_after_fork
-from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.policies.client.downloader import APP_ID, Downloader
 from ranger_cdap.policies.client.versions import Versions
 from ranger_cdap.policies.refresh.cache import PolicyCache
 from ranger_cdap.policies.refresh.documents import Documents, PolicySet
@@ -134,10 +134,9 @@ class PolicyRefresher:
         self._admin = admin
         self._service = service
         self._policy_set = PolicySetDownload(admin, settings, options)
-        self._downloader = Downloader.here(plugin.app_id, service, plugin.cluster_name)
+        self._downloader = Downloader.here(APP_ID, service, plugin.cluster_name)
         self._cache = PolicyCache(
             plugin.cache_dir,
-            plugin.app_id,
             service,
             report=logger.warning,
             with_users=plugin.use_ranger_groups,

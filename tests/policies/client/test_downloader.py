@@ -67,7 +67,7 @@ def test_the_name_is_the_application_the_machine_and_the_service(monkeypatch: py
 @responses.activate
 def test_a_keeper_tells_who_it_is_and_since_when_it_uses_what_it_has(settings: Settings, clock: Clock) -> None:
     FakeRanger()
-    plugin = msgspec.structs.replace(settings.plugin, app_id="cdap", cluster_name="c1")
+    plugin = msgspec.structs.replace(settings.plugin, cluster_name="c1")
     admin = RangerAdmin(AdminConnection(URL, username="cdapsvc", password=Secret("x")))
     with PolicyRefresher(admin, msgspec.structs.replace(settings, plugin=plugin), clock=clock) as refresher:
         refresher.refresh()

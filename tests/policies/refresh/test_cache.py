@@ -47,7 +47,7 @@ def reports() -> Reports:
 
 @pytest.fixture
 def cache(directory: Path, reports: Reports) -> PolicyCache:
-    return PolicyCache(directory, "cdap", SERVICE, report=reports.append)
+    return PolicyCache(directory, SERVICE, report=reports.append)
 
 
 def contact(version: int, age: float = 0.0, *, at: float = NOW, tag_version: int = -1) -> LastContact:
@@ -111,14 +111,14 @@ def test_names_and_shapes_are_those_of_java_plugins_and_nobody_else_may_look(
 )
 def test_no_service_name_leads_out_of_the_directory(tmp_path: Path, service: str) -> None:
     directory = tmp_path / "a" / "cache"
-    PolicyCache(directory, "cdap", service, report=print).write(OLD, contact(1))
+    PolicyCache(directory, service, report=print).write(OLD, contact(1))
     assert {path.parent for path in tmp_path.rglob("*") if path.is_file()} == {directory}
     assert len(list(directory.glob("*.json"))) == 4
 
 
 def test_a_name_too_long_for_the_disk_is_one_sentence(directory: Path) -> None:
     with pytest.raises(CacheError, match=r"cannot be (locked|written)"):
-        PolicyCache(directory, "cdap", "x" * 300, report=print).write(OLD, contact(1))
+        PolicyCache(directory, "x" * 300, report=print).write(OLD, contact(1))
 
 
 # What is older than what was used
@@ -159,7 +159,7 @@ def test_an_old_cache_that_is_put_back_does_not_decide(cache: PolicyCache, direc
 def test_no_part_of_an_old_cache_comes_back(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Law: whichever files of whichever time are put back, what is loaded is not older than what was used."""
     directory = tmp_path_factory.mktemp("old") / "cache"
-    cache = PolicyCache(directory, "cdap", SERVICE, report=lambda _: None)
+    cache = PolicyCache(directory, SERVICE, report=lambda _: None)
     numbers = data.draw(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), min_size=1, max_size=4))
     newest, backups = Versions(), []
     for n, (of_policies, of_roles) in enumerate(numbers):
@@ -182,7 +182,7 @@ def test_after_ranger_was_restored_older_ones_are_used_once_somebody_says_so(
     directory: Path, cache: PolicyCache
 ) -> None:
     cache.write(NEW, contact(2))
-    allowed = PolicyCache(directory, "cdap", SERVICE, report=print, allow_older=True)
+    allowed = PolicyCache(directory, SERVICE, report=print, allow_older=True)
     allowed.write(OLD, contact(1, at=NOW + 1))
 
     assert loaded(cache, NOW + 1) == (OLD, 0)
