@@ -65,7 +65,6 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
     "ours/s": lambda row: f"{row['warm']:,.0f}",
     "ratio": lambda row: f"{row['warm'] / row['java']:.1f}x",
     "wanted": lambda row: f"{TARGET[row['policies']]:.0f}x" if row["policies"] in TARGET else "-",
-    "many/s": lambda row: f"{row['many']:,.0f}",
     "cold/s": lambda row: f"{row['cold']:,.0f}",
     "java cold": lambda row: f"{row['java_cold']:,.0f}",
     "loop/s": lambda row: f"{row['loop']:,.0f}",

@@ -75,7 +75,6 @@ def measure(directory: Path, size: int, *, deltas: bool) -> dict[str, float]:
     figures["used"] = resident() - before
     run_requests(engine, decoded(lines))
     figures["warm"] = max(_rate(engine, lines) for _ in range(PASSES))
-    figures["many"] = max(_rate_of_many(engine, lines) for _ in range(PASSES))
     figures |= each(engine, decoded(lines), directory / "answers.json")
     figures["loop"] = max(_rate(engine, (directory / "loop.json").read_bytes()) for _ in range(2))
     if size <= _MAX_TWICE:  # another engine, that has not been asked anything
@@ -224,13 +223,6 @@ def _request(one: Request) -> AccessRequest:
 def _rate(engine: PolicyEngine, lines: bytes) -> float:
     asked = decoded(lines)
     return len(asked) / run_requests(engine, asked)
-
-
-def _rate_of_many(engine: PolicyEngine, lines: bytes) -> float:
-    asked = decoded(lines)
-    began = time.perf_counter()
-    engine.evaluate_many(map(_request, asked))
-    return len(asked) / (time.perf_counter() - began)
 
 
 if __name__ == "__main__":

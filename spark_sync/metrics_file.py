@@ -19,9 +19,6 @@ _FIGURES = {
     "ranger_cdap_sync_oldest_pending_timestamp_seconds": (
         "Time of the oldest change that is still pending, in seconds since 1970; NaN without one."
     ),
-    "ranger_cdap_sync_oldest_owed_timestamp_seconds": (
-        "Deprecated: use ranger_cdap_sync_oldest_pending_timestamp_seconds; removed in the next release."
-    ),
     "ranger_cdap_sync_granted": "Grants written by the last run.",
     "ranger_cdap_sync_revoked": "Grants revoked by the last run.",
 }
@@ -32,7 +29,7 @@ def run_metrics(report: RunReport, *, began: float, ended: float) -> CollectorRe
     registry = CollectorRegistry()
     pending = (life.ended or life.begun for life in report.waiting if life.state in PENDING_STATES or life.revoke)
     oldest = min((position.time / 1000 for position in pending), default=math.nan)
-    values = (ended - began, ended, float(not report.trouble), oldest, oldest, len(report.granted), len(report.revoked))
+    values = (ended - began, ended, float(not report.trouble), oldest, len(report.granted), len(report.revoked))
     for (name, help_text), value in zip(_FIGURES.items(), values, strict=True):
         Gauge(name, help_text, registry=registry).set(value)
     lives = Gauge("ranger_cdap_sync_lives", "Lives in the ledger, by state.", ["state"], registry=registry)

@@ -30,7 +30,7 @@ from ranger_cdap.analysis.symbols.allowing import (
 from ranger_cdap.analysis.symbols.precedence import SUPER_USER_PRIORITY
 from ranger_cdap.analysis.symbols.space import PolicySpace, Region, TagOccurrence, Zone
 from ranger_cdap.analysis.symbols.symbolic import RulingMaker
-from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
+from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.service_def import Path
 from ranger_cdap.engine.engine import gc_paused
@@ -99,10 +99,6 @@ class SpacePair:
     def table(self) -> AtomTable:
         """Atoms of both."""
         return self.new.maker.table
-
-    def contains(self, guard: Formula, request: AccessRequest) -> bool:
-        """Return True if a guard holds for a request; its resource has one value for each level of the guard's path."""
-        return self.new.contains(guard, request)
 
 
 def impact(

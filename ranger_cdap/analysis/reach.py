@@ -26,7 +26,7 @@ from ranger_cdap.analysis.symbols.allowing import (
 )
 from ranger_cdap.analysis.symbols.space import PolicySpace, Region, TagOccurrence, TagRuling, Zone
 from ranger_cdap.analysis.symbols.symbolic import Ruling, RulingMaker, SymbolicItem
-from ranger_cdap.engine import AccessRequest, PolicyEngine
+from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.compiled.items import Item
 from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher
@@ -94,10 +94,6 @@ class Reach:
     def narrowed(self, region: Region) -> Region:
         """Return a region of fewer resources that has all of this one that are in scope."""
         return narrowed_to(self.scope, region)
-
-    def contains(self, guard: Formula, request: AccessRequest) -> bool:
-        """Return True if a guard holds for a request in scope; its resource has one value per level of the path."""
-        return self.space.contains(guard, request)
 
 
 def reach(

@@ -94,12 +94,6 @@ class Cell:
         """Items by which access is allowed."""
         return tuple(one for one in self.allowing if one.effective)
 
-    @property
-    def deciding(self) -> tuple[CellItem, ...]:
-        """Items of the deciding policy, on the side that decides."""
-        allowed = self.status in (CellStatus.ALLOWED, CellStatus.DEPENDS)
-        return tuple(one for one in (self.allowing if allowed else self.denying) if one.policy_id == self.decided_by)
-
 
 class CellFinder:
     """Finder of cells in one set of policies."""

@@ -5,7 +5,6 @@ An alternative holds only if all its privileges are held; undetermined counts as
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -112,12 +111,6 @@ class Answer(msgspec.Struct, frozen=True):
         if self.given_missing is not None:
             return self.given_missing
         return tuple([Missing(e.person, e.actions, e.entity, e.capacity) for e in self.decided_by if not e.held])
-
-    @property
-    def tried(self) -> tuple[tuple[EvaluatedPrivilege, ...], ...]:
-        """Return `alternatives`, under its old name; deprecated, and removed with the next release."""
-        warnings.warn("`Answer.tried` is called `alternatives`", DeprecationWarning, stacklevel=2)
-        return self.alternatives
 
     @property
     def conditional(self) -> bool:

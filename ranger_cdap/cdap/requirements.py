@@ -62,11 +62,6 @@ class Requirements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disagreements: dict[str, Disagreement]
     asks: dict[str, list[str]]
 
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Return every id, in the order of the documents."""
-        return tuple(one for section in self.sections().values() for one in section)
-
     def sections(self) -> Mapping[str, Mapping[str, str]]:
         """Return every id with its sentence, by document."""
         found: dict[str, Mapping[str, str]] = {

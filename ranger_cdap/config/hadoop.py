@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -45,20 +45,6 @@ class _Property(msgspec.Struct, frozen=True):
 
 class _UnusableError(Exception):
     """A value cannot be used; the message has the reason, but not the value."""
-
-
-def known_keys() -> Iterator[tuple[str, str]]:
-    """Yield every key of these files that is known, and what becomes of it; `*` at the end is for all that begin so."""
-    yield _TLS_FILE_KEY, f"names `{TLS_FILE}`, which is read"
-    yield _AUDIT_SWITCH, f"`false` empties `{_SINKS}`"
-    for key, row in _rows().items():
-        if "unusable" in row:
-            yield key, f"not used: {_why_unusable(row, '')}"
-        elif "part_of" in row:
-            yield key, f"becomes a part of `{row['part_of']}`"
-        else:
-            sink = f", as `{row['sink']}`" if "sink" in row else ""
-            yield key, f"becomes `{row['setting']}`{sink}"
 
 
 def hadoop_layer(conf_dir: Path | None) -> tuple[Layer, tuple[NotUsed, ...]]:

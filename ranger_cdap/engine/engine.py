@@ -188,10 +188,6 @@ class PolicyEngine:
                 return decision
         return self._general_decision(request, request.access_type or ANY_ACCESS, no_trace)
 
-    def evaluate_many(self, requests: Iterable[AccessRequest]) -> list[Decision]:
-        """Evaluate requests in order, all against this set of policies."""
-        return [self.evaluate(request) for request in requests]
-
     def explain(self, request: AccessRequest) -> Decision:
         """Return the decision of `evaluate` with a trace: for each policy, why it did or did not apply."""
         trace: list[TraceEntry] = []

@@ -42,10 +42,6 @@ class Interval:
             return self.stored < other.journalled
         return self.ended + skew < other.started
 
-    def overlaps(self, other: Interval, skew: int) -> bool:
-        """Return whether the order of the two is undecidable."""
-        return not self.precedes(other, skew) and not other.precedes(self, skew)
-
 
 @dataclass(frozen=True, slots=True)
 class EntityRequest:

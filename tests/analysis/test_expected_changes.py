@@ -20,6 +20,7 @@ from ranger_cdap.cli.impact_allow_file import read_expected_changes, written_ent
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.engine.compiled.matcher import compile_element
 from ranger_cdap.engine.decide.query import tokens_of
+from tests.analysis.guards import contains
 from tests.analysis.small_sets import ACCESSES, MACROS, PATTERNS, Features, requests
 from tests.analysis.test_impact_laws import EVERYTHING, SETS, drawn, engines, features_of, randoms
 
@@ -73,7 +74,7 @@ def inside(row: ImpactRow, found: Impact, asked: list[AccessRequest]) -> list[Ac
     """The requests that are in a row."""
     guards = {one.source.access: one.guard for one in row.changes}
     of_row = [one for one in asked if one.access_type in guards and tuple(one.resource) == row.path]
-    return [one for one in of_row if found.pair.contains(guards[one.access_type], one)]
+    return [one for one in of_row if contains(found.pair.new, guards[one.access_type], one)]
 
 
 def directions(found: Impact, old: PolicyEngine, new: PolicyEngine) -> list[tuple[bool, list[ImpactRow], PolicyEngine]]:

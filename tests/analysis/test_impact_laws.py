@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ranger_cdap.analysis.impact import Certainty, ChangedAccess, Impact, SearchBudget, impact
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.errors import PolicySetError
+from tests.analysis.guards import contains
 from tests.analysis.small_sets import (
     ACCESSES,
     ENRICHER,
@@ -72,7 +73,7 @@ def containing(rows: tuple[ChangedAccess, ...], found: Impact, request: AccessRe
         row
         for row in rows
         if (row.source.access, row.source.region.path) == (request.access_type, path)
-        and found.pair.contains(row.guard, request)
+        and contains(found.pair.new, row.guard, request)
     ]
 
 

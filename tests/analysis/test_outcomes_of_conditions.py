@@ -13,6 +13,7 @@ from ranger_cdap.analysis.impact import impact
 from ranger_cdap.analysis.ways import CellFinder, CellStatus
 from ranger_cdap.engine import ADMIN_ACCESS
 from ranger_cdap.errors import PolicySetError
+from tests.analysis.guards import contains
 from tests.analysis.small_sets import ACCESSES, changed, engine, requests, scenario
 from tests.analysis.test_impact_laws import SETS, drawn, randoms
 
@@ -44,7 +45,7 @@ def test_a_look_up_and_an_impact_decide_as_the_engine(mode: Literal["safe", "ran
                         row
                         for row in rows
                         if (row.source.access, row.source.region.path) == (access, path)
-                        and found.pair.contains(row.guard, request)
+                        and contains(found.pair.new, row.guard, request)
                     ]
                     assert len(inside) == expected, request
 

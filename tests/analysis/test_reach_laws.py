@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 
 from ranger_cdap.analysis.impact import Certainty, SearchBudget
+from ranger_cdap.analysis.logic.formula import Formula
 from ranger_cdap.analysis.reach import Reach, ReachedAccess, ReachScope, TakenAccess, reach
 from ranger_cdap.analysis.subject import Subject
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
 from ranger_cdap.errors import PolicySetError
+from tests.analysis.guards import contains
 from tests.analysis.small_sets import ACCESSES, Features, Json, definition, engine, numbered, requests, scenario
 from tests.analysis.test_impact_laws import EVERYTHING, KINDS, SETS, SLOW, drawn, features_of, randoms
 
@@ -37,16 +39,22 @@ def paths(of: PolicyEngine) -> tuple[tuple[str, ...], ...]:
     return ((), *of.state.model.paths.values())
 
 
+def found_in(found: Reach, guard: Formula, request: AccessRequest) -> bool:
+    return contains(found.space, guard, request)
+
+
 def containing(rows: tuple[ReachedAccess, ...], found: Reach, request: AccessRequest) -> list[ReachedAccess]:
     key = (request.access_type, tuple(request.resource))
     return [
-        row for row in rows if (row.source.access, row.source.region.path) == key and found.contains(row.guard, request)
+        row
+        for row in rows
+        if (row.source.access, row.source.region.path) == key and found_in(found, row.guard, request)
     ]
 
 
 def denials_of(found: Reach, request: AccessRequest) -> list[TakenAccess]:
     key = (request.access_type, tuple(request.resource))
-    return [row for row in found.taken if (row.access, row.region.path) == key and found.contains(row.guard, request)]
+    return [row for row in found.taken if (row.access, row.region.path) == key and found_in(found, row.guard, request)]
 
 
 def some_requests(random: Random, features: Features) -> Iterator[AccessRequest]:
@@ -105,7 +113,7 @@ def test_each_request_of_a_user_that_is_allowed_is_in_one_row_and_no_other_is(ki
                 assert row.witness.put_to(judge) is isinstance(row, ReachedAccess)
                 request = row.witness.request_to(judge)
                 assert (request.user, request.groups) == (user, groups)
-                assert found.contains(row.guard, request)
+                assert found_in(found, row.guard, request)
 
     holds()
     assert min(counted["allowed"], counted["denied"], counted["exact"]) > SETS, counted

@@ -12,7 +12,7 @@ from ranger_cdap.cdap.requirements import load_requirements
 ROOT = Path(__file__).parents[2]
 ACCEPTANCE = tomllib.loads(Path(__file__).with_name("acceptance.toml").read_text(encoding="utf-8"))
 SHOWN_BY, REMARKS = ACCEPTANCE["shown_by"], ACCEPTANCE["remarks"]
-IDS = load_requirements().ids
+IDS = [one for section in load_requirements().sections().values() for one in section]
 
 
 def ids_of_rows() -> set[str]:

@@ -19,6 +19,7 @@ from ranger_cdap.cdap.entity import (
     to_resource,
 )
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType
+from tests.servicedef.definition_facts import hierarchies
 
 RESOURCES = [
     ("instance:", {"instance": "cdap"}),
@@ -66,7 +67,7 @@ def test_a_resource_of_one_entity_names_it_and_any_other_names_none() -> None:
 
 
 def test_every_type_of_the_definition_is_an_entity_type_and_the_other_way_round() -> None:
-    assert {kind.path for kind in entity_types().values()} == servicedef.hierarchies(servicedef.service_definition())
+    assert {kind.path for kind in entity_types().values()} == hierarchies(servicedef.service_definition())
     assert {parse_entity(text).type for text, _ in RESOURCES} == set(entity_types())
 
 

@@ -17,6 +17,7 @@ from ranger_cdap.cdap.profile import (
     profile_names,
 )
 from ranger_cdap.errors import ConfigError, UnknownEntityType, UnknownOperation
+from tests.servicedef.definition_facts import access_types
 
 PROFILES = pytest.mark.parametrize("profile", profile_names())
 
@@ -38,7 +39,7 @@ def test_there_is_a_profile_for_each_document_and_a_default() -> None:
 
 @PROFILES
 def test_rows_are_well_formed(profile: str) -> None:
-    known_actions = set(servicedef.access_types(servicedef.service_definition()))
+    known_actions = set(access_types(servicedef.service_definition()))
 
     for row in all_rows(profile):
         above = () if row.entity == "entity" else entity_type(row.entity).path

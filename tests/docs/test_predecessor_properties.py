@@ -12,12 +12,28 @@ import pytest
 
 from ranger_cdap.config import Settings
 from ranger_cdap.config.cdap_site import SiteProperty, known_properties
-from ranger_cdap.config.hadoop import known_keys
+from ranger_cdap.config.hadoop import _AUDIT_SWITCH, _TLS_FILE_KEY, TLS_FILE, _rows, _why_unusable
 from tests.docs.markdown_pages import ROOT, text_of
 
 PAGE = ROOT / "docs" / "how-to" / "migrate-from-cdap-security-extn.md"
 EXTENSION = "security.authorization.extension.config."
 THERE = tomllib.loads((ROOT / "tests" / "data" / "predecessor-properties.toml").read_text(encoding="utf-8"))
+
+
+def known_keys() -> Iterator[tuple[str, str]]:
+    """Every key of Ranger's files that is known, and what becomes of it; `*` at the end is for all that begin so."""
+    yield _TLS_FILE_KEY, f"names `{TLS_FILE}`, which is read"
+    yield _AUDIT_SWITCH, "`false` empties `audit.sinks`"
+    for key, row in _rows().items():
+        if "unusable" in row:
+            yield key, f"not used: {_why_unusable(row, '')}"
+        elif "part_of" in row:
+            yield key, f"becomes a part of `{row['part_of']}`"
+        else:
+            sink = f", as `{row['sink']}`" if "sink" in row else ""
+            yield key, f"becomes `{row['setting']}`{sink}"
+
+
 KNOWN = [*known_properties(), *(SiteProperty(key, fate, ("Ranger",)) for key, fate in known_keys())]
 
 

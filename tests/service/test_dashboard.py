@@ -30,7 +30,6 @@ UNSEEN = {
     "ranger_cdap_sync_run_seconds": "of interest after an alert, in the run's own report",
     "ranger_cdap_sync_source_lines": "of interest after an alert",
     "ranger_cdap_sync_source_events": "of interest after an alert",
-    "ranger_cdap_sync_oldest_owed_timestamp_seconds": "deprecated",
     "ranger_cdap_checks_journalled_total": "its failures are there",
     "ranger_cdap_checks_open": "the watermark shows what it delays",
 }

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 import servicedef
+from tests.servicedef.definition_facts import access_types, hierarchies
 
 DEFINITION = servicedef.service_definition()
 
 
 def test_the_levels_and_actions_are_those_of_cdap() -> None:
-    assert servicedef.access_types(DEFINITION) == ("read", "write", "admin", "execute")
-    assert ("instance", "namespace", "application", "program") in servicedef.hierarchies(DEFINITION)
-    assert len(servicedef.hierarchies(DEFINITION)) == 18
+    assert access_types(DEFINITION) == ("read", "write", "admin", "execute")
+    assert ("instance", "namespace", "application", "program") in hierarchies(DEFINITION)
+    assert len(hierarchies(DEFINITION)) == 18
 
 
 @pytest.mark.parametrize("resource", DEFINITION["resources"], ids=lambda r: r["name"])
@@ -56,7 +57,7 @@ def test_a_broken_tree_is_refused(change: dict[str, object], message: str) -> No
     broken["resources"][1].update(change)
 
     with pytest.raises(ValueError, match=message):
-        servicedef.hierarchies(broken)
+        hierarchies(broken)
 
 
 CONFIGS = {row["name"]: row for row in DEFINITION["configs"]}

@@ -75,13 +75,6 @@ def _junction(conjunctive: bool, parts: Iterable[Formula]) -> Formula:
     return next(iter(found)) if len(found) == 1 else Junction(conjunctive, tuple(found))
 
 
-def evaluate(formula: Formula, holds: Callable[[int], bool]) -> bool:
-    """Return the value of a formula; `holds` gives that of an atom. Shared parts are evaluated once."""
-    if isinstance(formula, int):
-        return holds(abs(formula)) is (formula > 0)
-    return values_in_order(inner_first(formula), holds)[id(formula)]
-
-
 def values_in_order(junctions: Iterable[Junction], holds: Callable[[int], bool]) -> dict[int, bool]:
     """Return the values of junctions, those inside another before it, by their identity."""
     known: dict[int, bool] = {}

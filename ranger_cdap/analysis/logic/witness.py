@@ -11,7 +11,7 @@ from ranger_cdap.analysis.logic.conditions import circumstances
 from ranger_cdap.analysis.logic.level_values import MAX_VALUE_STEPS, Undecided, conflict, find_value, without_macros
 from ranger_cdap.analysis.logic.solver import Contradiction
 from ranger_cdap.engine import AccessRequest, ConditionContext, PolicyEngine
-from ranger_cdap.engine.compiled.items import ANY_USER, OWNER, principal_set
+from ranger_cdap.engine.compiled.items import ANY_USER, OWNER
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path
 from ranger_cdap.engine.decide.query import tokens_of
@@ -165,21 +165,6 @@ def holds(atom: Atom, context: ConditionContext, *, lenient: bool) -> bool:
     if atom.kind is AtomKind.HOLDS:
         return atom.condition.holds(context, lenient=lenient)
     return atom.condition.unknown(context, lenient=lenient)
-
-
-def value_of(atom: Atom, request: AccessRequest, context: ConditionContext, *, lenient: bool) -> bool:
-    """Return the value of an atom for a request whose levels have one value each."""
-    if atom.kind is AtomKind.LEVEL:
-        assert atom.matcher is not None
-        value = request.resource.get(atom.name)
-        return value is not None and atom.matcher.covers(value, tokens_of(request))
-    if atom.kind in (AtomKind.HOLDS, AtomKind.UNKNOWN):
-        return holds(atom, context, lenient=lenient)
-    if atom.kind is AtomKind.TOO_LONG:
-        return False
-    return not atom.principals.isdisjoint(
-        principal_set(request.user, request.groups, request.roles or (), request.owner)
-    )
 
 
 def _users(wanted: Sequence[tuple[int, frozenset[str]]], barred: frozenset[str]) -> Iterator[str | None]:

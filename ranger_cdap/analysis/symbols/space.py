@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ranger_cdap.analysis.logic.conditions import TagPlace
-from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, evaluate, negated
-from ranger_cdap.analysis.logic.witness import value_of
+from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
 from ranger_cdap.analysis.symbols.meeting import Elements, MeetingIndex, may_meet
 from ranger_cdap.analysis.symbols.precedence import decision
 from ranger_cdap.analysis.symbols.symbolic import Ruling, RulingMaker, SymbolicPolicies, SymbolicPolicy
-from ranger_cdap.engine import AccessRequest, PolicyEngine
+from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.policy import CompiledPolicy
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
@@ -251,11 +250,6 @@ class PolicySpace:
         return self.maker.covering(matcher, path, macros=False)
 
     # --- decision -----------------------------------------------------------------------------------------------------
-
-    def contains(self, guard: Formula, request: AccessRequest) -> bool:
-        """Return True if a guard holds for a request; its resource has one value for each level of the guard's path."""
-        context, maker = self.engine.context_of(request), self.maker
-        return evaluate(guard, lambda number: value_of(maker.table[number], request, context, lenient=maker.lenient))
 
     def allowed(self, region: Region, access: str) -> Formula:
         """Return that access to a resource of the region is allowed; of no meaning for other resources."""

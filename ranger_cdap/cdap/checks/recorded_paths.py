@@ -66,11 +66,6 @@ def unrecorded_checks(operation: str) -> tuple[RecordedPath, ...]:
     return _unrecorded().get(SYNONYMS.get(operation, operation), ())
 
 
-def recorded_operations() -> tuple[str, ...]:
-    """Return the operations that were recorded."""
-    return tuple(_by_operation())
-
-
 class _PathsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: tuple[RecordedPath, ...]
 

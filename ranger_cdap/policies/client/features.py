@@ -35,7 +35,6 @@ SCRIPTS: Final = Feature(
 RESOURCES: Final = Feature(
     "policies with several resources", "2.4", "it drops `additionalResources`; write one policy per resource"
 )
-FEATURES: Final = (RESOURCES, SCRIPTS, MARKERS)
 
 
 def missing_features(definition: Mapping[str, Any]) -> tuple[Feature, ...]:

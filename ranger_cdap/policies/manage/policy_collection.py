@@ -29,7 +29,6 @@ _CLOSE: Final = 0.8
 _EXPRESSION: Final = "_expression"
 _TAG_OPTION: Final = "enableTagBasedPolicies"
 _ADDED_NAME: Final = b'"_'
-_RESOURCE_SETS: Final = ("resources", "additionalResources")
 _ITEM_LISTS: Final = tuple(Policy().item_lists())
 
 

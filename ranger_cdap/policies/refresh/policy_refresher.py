@@ -115,8 +115,8 @@ class PolicyRefresher:
 
     `refresh` and the background thread never raise for failures of Ranger Admin or the disk: see the snapshot. The
     thread goes on refreshing after any error.
-    `on_change` is called after a swap or a change of state, in the refreshing thread. Policies older than those this
-    host has used are rejected, from the cache and from Ranger Admin, unless `allow_older`.
+    Policies older than those this host has used are rejected, from the cache and from Ranger Admin, unless
+    `allow_older`.
     """
 
     def __init__(
@@ -127,7 +127,6 @@ class PolicyRefresher:
         options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
         clock: Callable[[], Instant] = read_clocks,
         spread: Callable[[], float] = jitter,
-        on_change: Callable[[Snapshot], None] | None = None,
         allow_older: bool = False,
     ) -> None:
         plugin, service = settings.plugin, settings.ranger.service
@@ -148,7 +147,6 @@ class PolicyRefresher:
         )
         self._clock = clock
         self._spread = spread
-        self._on_change = on_change
         self._refreshing = threading.Lock()
         self._closed = threading.Event()
         self._wake = threading.Event()
@@ -379,11 +377,6 @@ class PolicyRefresher:
         if after.cache_problem not in ("", before.cache_problem):
             logger.warning("%s", after.cache_problem)
         _log_problems(before.engine, after.engine)
-        if self._on_change is not None and (before.engine is not after.engine or before.state is not after.state):
-            try:
-                self._on_change(after)
-            except Exception as e:
-                logger.warning("a listener for policy changes failed: %s", type(e).__name__)
 
 
 def snapshot_of(state: RefresherState, now: Instant) -> Snapshot:

@@ -182,13 +182,11 @@ class Intake:
         return _without_nulls(record)
 
 
-def stored_line(record: Record, caller: str, received: int) -> bytes:
-    """Return the line, with its end; the same record of the same caller has the same id, however it was written."""
-    return line_of(record, caller)(received)
-
-
 def line_of(record: Record, caller: str) -> Callable[[int], bytes]:
-    """Return `stored_line` without `received`, with the expensive part already done."""
+    """Return what makes the stored line, with its end, for a time of receipt; the expensive part is already done.
+
+    The same record of the same caller has the same id, however it was written.
+    """
     content = msgspec.json.encode(record)
     # No name of a caller contains a NUL, so no two pairs of caller and record are the same text.
     name = hashlib.sha256(caller.encode() + b"\0" + content).hexdigest()

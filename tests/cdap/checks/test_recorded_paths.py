@@ -1,24 +1,26 @@
 """The recorded paths of CDAP: the package's data is what the recordings say, and names nothing of the sample."""
 
 import re
+import tomllib
 from importlib.resources import files
 
 import pytest
 
 from ranger_cdap.cdap.checks.check_table import known_permissions
-from ranger_cdap.cdap.checks.recorded_paths import RecordedPath, recorded_operations, recorded_paths
+from ranger_cdap.cdap.checks.recorded_paths import RecordedPath, recorded_paths
 from ranger_cdap.cdap.context import ROLES
 from ranger_cdap.cdap.entity import entity_type, parse_entity
 from ranger_cdap.cdap.profile import SYNONYMS, load_profile, profile_names
 from tests.cdap.checks.derive_paths import FIXED, paths, taking_part, written
 from tests.cdap.checks.test_replay import OPERATIONS, RECORDED, is_for_a_type_of_cdap
 
-PATHS = [path for operation in recorded_operations() for path in recorded_paths(operation)]
+TEXT = files("ranger_cdap.cdap.checks").joinpath("recorded_paths.toml").read_text(encoding="utf-8")
+RECORDED_OPERATIONS = list(dict.fromkeys(path["operation"] for path in tomllib.loads(TEXT)["path"]))
+PATHS = [path for operation in RECORDED_OPERATIONS for path in recorded_paths(operation)]
 
 
 def test_the_data_is_what_the_recordings_say() -> None:
-    text = files("ranger_cdap.cdap.checks").joinpath("recorded_paths.toml").read_text(encoding="utf-8")
-    assert text == written(paths()), "the command at the head of the file makes it"
+    assert written(paths()) == TEXT, "the command at the head of the file makes it"
     assert sorted(PATHS, key=str) == sorted(paths(), key=str)
 
 
@@ -63,7 +65,7 @@ def test_an_operation_is_found_by_its_other_names() -> None:
         assert recorded_paths(name) == recorded_paths(row)
     assert recorded_paths("namespace.enable_wrangler") == ()
     for profile in map(load_profile, profile_names()):
-        assert {profile.operation(name).name for name in recorded_operations()} == set(recorded_operations())
+        assert {profile.operation(name).name for name in RECORDED_OPERATIONS} == set(RECORDED_OPERATIONS)
 
 
 def test_the_fixed_entities_are_not_of_the_sample() -> None:

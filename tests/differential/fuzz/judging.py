@@ -67,7 +67,7 @@ def by_us(scenario: Json, options: EngineOptions) -> tuple[Answers, PolicyEngine
         engine, taken = load_by_steps(scenario, options)
     except PolicySetError:
         return Answers([REFUSED] * len(scenario["requests"]), []), None
-    return Answers([answer(decision) for decision in engine.evaluate_many(_requests(scenario))], taken), engine
+    return Answers([answer(decision) for decision in map(engine.evaluate, _requests(scenario))], taken), engine
 
 
 def _requests(scenario: Json) -> list[AccessRequest]:

@@ -324,15 +324,6 @@ def test_after_a_delta_the_condition_is_judged_as_before() -> None:
         assert changed.evaluate(request) == judge(THEN).evaluate(request)
 
 
-def test_many_at_once_and_one_by_one_come_out_alike() -> None:
-    requests = [
-        asks(where, access_time=t) for where in (HALL, {"hall": "g"}, {"hall": "h", "shelf": "s"}) for t in MOMENTS
-    ]
-    for options in (SAFE, RANGER):
-        decider = judge(THEN, options=options)
-        assert decider.evaluate_many(requests) == [decider.evaluate(request) for request in requests]
-
-
 moments = st.integers(1, at("9999-12-31"))
 
 

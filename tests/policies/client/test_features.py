@@ -16,12 +16,14 @@ from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
 from ranger_cdap.doctor.accounts import accounts, examine_account
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import RangerTooOld
-from ranger_cdap.policies.client.features import FEATURES, MARKERS, RESOURCES, SCRIPTS, Feature, missing_features
+from ranger_cdap.policies.client.features import MARKERS, RESOURCES, SCRIPTS, Feature, missing_features
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.service_setup import DesiredState, carry_out, plan, read_state
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.docs.markdown_pages import ROOT, text_of
 from tests.policies.client.older_ranger import Release, older_ranger
+
+FEATURES = (RESOURCES, SCRIPTS, MARKERS)
 
 PASSWORD = Secret("Older-Ranger-1")
 SERVICE = "cdapdev"

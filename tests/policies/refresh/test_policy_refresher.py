@@ -13,8 +13,7 @@ import responses
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot, jitter
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, jitter
 from tests.policies.documents import SERVICE, policies, policy, roles
 from tests.policies.fixtures import (
     DISABLED,
@@ -31,6 +30,7 @@ from tests.policies.fixtures import (
     Started,
     may_read,
 )
+from tests.service.serve_process import until
 
 
 def test_before_anything_was_loaded_nothing_decides(started: Started) -> None:
@@ -246,27 +246,6 @@ def test_policies_expire_while_a_download_hangs(started: Started, ranger: FakeRa
     assert refresher.snapshot.state is FRESH
 
 
-def test_listeners_hear_of_swaps_and_states_and_can_not_stop_the_keeper(
-    started: Started, ranger: FakeRanger, clock: Clock
-) -> None:
-    heard: list[tuple[PolicyState, int]] = []
-
-    def listen(snapshot: Snapshot) -> None:
-        heard.append((snapshot.state, snapshot.versions.policies))
-        raise RuntimeError("a broken listener")
-
-    refresher = started(on_change=listen)
-    refresher.refresh()
-    refresher.refresh()
-    ranger.documents["policies"] = policies(2)
-    refresher.refresh()
-    ranger.is_away()
-    refresher.refresh()
-    clock.goes_on(100)
-    refresher.refresh()
-    assert heard == [(FRESH, 1), (FRESH, 2), (STALE, 2)]
-
-
 def test_broken_policies_are_said_once_and_not_by_the_thousand(
     started: Started, ranger: FakeRanger, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -284,19 +263,14 @@ def test_broken_policies_are_said_once_and_not_by_the_thousand(
 
 
 def test_the_background_thread_brings_changes_and_ends(ranger: FakeRanger, settings: Settings) -> None:
-    seen = threading.Event()
     quick = msgspec.structs.replace(settings, plugin=msgspec.structs.replace(settings.plugin, poll_interval=0.01))
 
-    def listen(snapshot: Snapshot) -> None:
-        if snapshot.versions.policies == 2:
-            seen.set()
-
     admin = RangerAdmin(AdminConnection(URL, username="cdapsvc", password=Secret("x")))
-    with PolicyRefresher(admin, quick, on_change=listen) as refresher:
+    with PolicyRefresher(admin, quick) as refresher:
         refresher.start()
         refresher.start()
         ranger.documents["policies"] = policies(2)
-        assert seen.wait(10)
+        until(lambda: refresher.snapshot.has(2))
         assert [t.name for t in threading.enumerate()].count("ranger-cdap-policies") == 1
     assert "ranger-cdap-policies" not in [t.name for t in threading.enumerate()]
 

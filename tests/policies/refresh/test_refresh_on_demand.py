@@ -16,9 +16,10 @@ from ranger_cdap import errors
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot, read_clocks
+from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, read_clocks
 from tests.policies.documents import policies, policy
 from tests.policies.fixtures import FRESH, NO_SERVICE, OFF, URL, FakeRanger, Started, may_read
+from tests.service.serve_process import until
 
 WAITING = 8
 MANY_DOWNLOADS = 3 * 3
@@ -72,45 +73,25 @@ def test_a_cache_alone_is_no_answer_to_who_asks_for_now(started: Started, ranger
     assert may_read(refresher.snapshot)
 
 
-class Heard:
-    """Which versions came into force in the background, as they come."""
-
-    def __init__(self) -> None:
-        self.versions: dict[int, threading.Event] = {}
-
-    def of(self, version: int) -> threading.Event:
-        return self.versions.setdefault(version, threading.Event())
-
-    def __call__(self, snapshot: Snapshot) -> None:
-        self.of(snapshot.versions.policies).set()
-
-
 @pytest.fixture
-def heard() -> Heard:
-    return Heard()
-
-
-@pytest.fixture
-def hourly(ranger: FakeRanger, settings: Settings, heard: Heard) -> Iterator[PolicyRefresher]:
+def hourly(ranger: FakeRanger, settings: Settings) -> Iterator[PolicyRefresher]:
     """A refresher whose background thread asks once an hour."""
     plugin = msgspec.structs.replace(settings.plugin, poll_interval=3600.0)
     admin = RangerAdmin(AdminConnection(URL, username="cdapsvc", password=Secret("Passw0rd!x")))
-    with PolicyRefresher(admin, msgspec.structs.replace(settings, plugin=plugin), on_change=heard) as refresher:
+    with PolicyRefresher(admin, msgspec.structs.replace(settings, plugin=plugin)) as refresher:
         yield refresher
 
 
-def test_a_nudge_makes_the_next_refresh_earlier_each_time(
-    hourly: PolicyRefresher, ranger: FakeRanger, heard: Heard
-) -> None:
+def test_a_nudge_makes_the_next_refresh_earlier_each_time(hourly: PolicyRefresher, ranger: FakeRanger) -> None:
     hourly.start()
-    assert heard.of(1).wait(10)
+    until(lambda: hourly.snapshot.has(1))
     for version in (2, 3):
         ranger.documents["policies"] = policies(version)
         hourly.request_refresh()
-        assert heard.of(version).wait(10)
+        until(lambda version=version: hourly.snapshot.has(version))  # type: ignore[misc]
 
 
-def test_a_nudge_hastens_no_login_that_failed(hourly: PolicyRefresher, ranger: FakeRanger, heard: Heard) -> None:
+def test_a_nudge_hastens_no_login_that_failed(hourly: PolicyRefresher, ranger: FakeRanger) -> None:
     hourly.refresh()
     ranger.answers(401)
     hourly.refresh()
@@ -118,11 +99,12 @@ def test_a_nudge_hastens_no_login_that_failed(hourly: PolicyRefresher, ranger: F
     ranger.is_back()
     ranger.documents["policies"] = policies(2)
     hourly.request_refresh()
-    assert not heard.of(2).wait(0.5)
+    time.sleep(0.5)
+    assert not hourly.snapshot.has(2)
     assert hourly.refresh_now().versions.policies == 2
     ranger.documents["policies"] = policies(3)
     hourly.request_refresh()
-    assert heard.of(3).wait(10)
+    until(lambda: hourly.snapshot.has(3))
 
 
 def test_who_waits_for_a_version_in_effect_downloads_nothing(started: Started, ranger: FakeRanger) -> None:
@@ -216,17 +198,19 @@ def test_many_who_wait_cause_at_most_two_downloads_a_second(started: Started, ra
 
 
 def test_requests_without_pause_cause_at_most_two_downloads_a_second(
-    hourly: PolicyRefresher, ranger: FakeRanger, heard: Heard
+    hourly: PolicyRefresher, ranger: FakeRanger
 ) -> None:
     hourly.start()
-    assert heard.of(1).wait(10)
+    until(lambda: hourly.snapshot.has(1))
     before, began = len(ranger.asked), time.monotonic()
     ranger.documents["policies"] = policies(2)
-    while not heard.of(2).wait(0.001):
+    while not hourly.snapshot.has(2):
         hourly.request_refresh()
+        time.sleep(0.001)
     ranger.documents["policies"] = policies(3)
-    while not heard.of(3).wait(0.001):
+    while not hourly.snapshot.has(3):
         hourly.request_refresh()
+        time.sleep(0.001)
     downloads = sum(asked.startswith("policies") for asked in ranger.asked[before:])
     assert 2 <= downloads <= 1 + (time.monotonic() - began) / GAP
 

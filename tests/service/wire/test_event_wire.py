@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.service.wire.event_wire import BadRecord, CheckRecord, Fault, Intake, Record, StoredRecord, stored_line
+from ranger_cdap.service.wire.event_wire import BadRecord, CheckRecord, Fault, Intake, Record, StoredRecord, line_of
 from ranger_cdap.service.wire.json_body import Repeated, refuse_repeated_fields
 from spark_sync.demo import RECORDING
 from tests.service.event_samples import ID, Json, record, stamped
@@ -28,7 +28,7 @@ def read(content: Json | str) -> Record:
 
 
 def line(content: Json | str, caller: str = "cdap-master", received: int = 1) -> Json:
-    stored: Json = json.loads(stored_line(read(content), caller, received))
+    stored: Json = json.loads(line_of(read(content), caller)(received))
     return stored
 
 
@@ -170,7 +170,7 @@ HOSTILE = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 @given(HOSTILE, HOSTILE, st.lists(HOSTILE, max_size=3))
 def test_a_stored_record_is_one_line_whatever_the_names_are(user: str, uri: str, parts: list[str]) -> None:
     sent = record(uri=uri, check_principal=user, check_parts=parts)
-    made = stored_line(read(sent), "cdap-master", 1)
+    made = line_of(read(sent), "cdap-master")(1)
     assert made.count(b"\n") == 1
     assert made.endswith(b"\n")
     assert b"\r" not in made
