@@ -248,16 +248,8 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
         "plugin.history_max_bytes": plugin.history_max_bytes,
         "sync.unfinished_after": settings.sync.unfinished_after,
         "sync.keep_days": settings.sync.keep_days,
-        "service.jwt.poll_interval": settings.service.jwt.poll_interval,
-        "service.jwt.max_staleness": settings.service.jwt.max_staleness,
         "service.max_body": settings.service.max_body,
-        "service.max_batch": settings.service.max_batch,
-        "service.max_requests": settings.service.max_requests,
         "service.max_connections": settings.service.max_connections,
-        "service.max_connections_per_peer": settings.service.max_connections_per_peer,
-        "service.idle_timeout": settings.service.idle_timeout,
-        "service.body_timeout": settings.service.body_timeout,
-        "service.stop_timeout": settings.service.stop_timeout,
     }
     for name, number in positive.items():
         if not 0 < number < float("inf"):

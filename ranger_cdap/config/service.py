@@ -33,10 +33,6 @@ class JwtSettings(Table, frozen=True):
     """Instead of `key_file`: the address of the issuer's current keys (JWKS); `https`, or `http` on this machine."""
     jwks_ca_file: str | None = None
     """The authorities trusted for `jwks_url`, as PEM; default: those of the system."""
-    poll_interval: float = 300.0
-    """Polling interval of `jwks_url` in seconds; a token with an unknown key polls sooner. Greater than zero."""
-    max_staleness: float = 24 * 3600.0
-    """Seconds without a response of `jwks_url` after which no token is accepted; greater than zero."""
     algorithms: tuple[Literal["RS256", "ES256", "EdDSA", "HS256"], ...] = ("RS256",)
     """Accepted signature algorithms; `HS256` cannot be combined with others."""
     issuer: str = ""
@@ -91,22 +87,10 @@ class ServiceSettings(Table, frozen=True):
     """A trusted proxy: the table `[service.proxy]`."""
     max_body: int = 4_000_000
     """Maximum bytes of a request; greater than zero."""
-    max_batch: int = 5_000
-    """Maximum entities or records of a request; greater than zero."""
-    max_requests: int = 256
-    """Maximum concurrent requests; half of them for one caller, all for one with `enforce`. Greater than zero."""
     max_connections: int = 512
-    """Maximum connections, at least 256 below the limit of open files; greater than zero."""
-    max_connections_per_peer: int = 256
-    """Maximum connections per address; beyond it the longest idle are closed. Greater than zero."""
-    idle_timeout: float = 15.0
-    """Seconds after which a connection without a request is closed; greater than zero."""
+    """Maximum connections, half of them of one address; at least 256 below the limit of open files. Above zero."""
     rate: int = 1_000
     """Requests per second of a caller, or of an address without one; more get 429. 0: no limit."""
-    body_timeout: float = 10.0
-    """Seconds to receive the head of a request, and its body; greater than zero."""
-    stop_timeout: float = 10.0
-    """Seconds for requests in progress at shutdown; greater than zero."""
     events_dir: Path = msgspec.field(default_factory=UserDirectory("data", "events"))
     """The directory of records for the sync job; private to its owner, readable by `events_group`."""
     events_group: str = ""

@@ -49,7 +49,7 @@ _TWICE: Final = "\0"
 
 def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) -> ASGIApp:
     """Return the application that serves the routes from the state."""
-    shares = Shares(state.settings.service)
+    shares = Shares(state.settings.service, state.limits.requests)
     paths: dict[str, dict[str, _Endpoint]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method] = _Endpoint(route, state, callers, shares)
@@ -64,7 +64,7 @@ def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) ->
         metrics=state.metrics,
         hosts=service.hosts,
         public=[route.path for route in routes if route.method == "GET" and not route.roles],
-        max_requests=service.max_requests,
+        max_requests=state.limits.requests,
         max_body=service.max_body,
         errors={route.path: route.error for route in routes},
         spans=RequestSpans(state.telemetry) if state.telemetry is not None else None,
@@ -140,7 +140,7 @@ class _Endpoint:
         if self._route.accepts == FORM:
             refuse_other_sites(_sent_once(request.headers))
         try:
-            async with asyncio.timeout(self._state.settings.service.body_timeout):
+            async with asyncio.timeout(self._state.limits.body_seconds):
                 return await _read(request, self._longest)
         except TimeoutError:
             raise Refused(408, "the body did not arrive in time") from None

@@ -116,7 +116,7 @@ ALTERNATIVES: Final[Mapping[str, tuple[Any, ...]]] = {
     "decisionService.passwordKey": ("plugin.password",),
     "decisionService.rangerCertificate": ("plugin-certificate",),
     "decisionService.callers": (CALLERS, WITHOUT_AUDIT),
-    "decisionService.settings": (SERVICE_SETTINGS, {"service": {"stop_timeout": 50}}),
+    "decisionService.settings": (SERVICE_SETTINGS,),
     "decisionService.hosts": (["authz.example", "authz"],),
     "decisionService.tls.secret": ("other-tls",),
     "decisionService.tls.clientCaKey": ("clients.crt",),

@@ -11,6 +11,7 @@ import pytest
 from opentelemetry.sdk.resources import OTELResourceDetector
 
 from ranger_cdap.service.http.callers import Callers
+from ranger_cdap.service.http.limits import Limits
 from ranger_cdap.service.http.server import check_exposure
 from ranger_cdap.service.table import ROUTES
 from ranger_cdap.telemetry.start import wants_traces
@@ -196,14 +197,13 @@ def services_lead_to_the_pods_under_names_that_are_answered(rendered: Manifests,
     assert not any(re.fullmatch(r"[0-9.]+", host) for host in hosts)
 
 
-def endpoints_go_before_the_pod_and_requests_are_finished(rendered: Manifests, folder: Path) -> None:
+def endpoints_go_before_the_pod_and_requests_are_finished(rendered: Manifests, _: Path) -> None:
     if rendered.service is None:
         return
     stop = rendered.service.container.get("lifecycle", {"preStop": {"exec": {"command": ["sleep", "0"]}}})
     program, seconds = stop["preStop"]["exec"]["command"]
     assert program == "sleep"
-    settings = rendered.service.settings(folder).service
-    assert int(seconds) + settings.stop_timeout <= rendered.service.spec["terminationGracePeriodSeconds"]
+    assert int(seconds) + Limits().stop_seconds <= rendered.service.spec["terminationGracePeriodSeconds"]
     (budget,) = rendered.of_kind("PodDisruptionBudget")
     assert selects(budget["spec"]["selector"], rendered.service.labels)
     for spread in rendered.service.spec.get("topologySpreadConstraints", ()):

@@ -222,7 +222,7 @@ REFUSED: dict[str, tuple[Values, str]] = {
     "probes without a certificate": (CLIENTS | {"decisionService.tls.probeSecret": ""}, "probeSecret"),
     "Prometheus without a certificate": (CLIENTS | MONITOR, "clientSecret"),
     "Prometheus without an authority": (MONITOR | {"ca.configMap": ""}, "caSecret"),
-    "a stop that is cut short": ({"decisionService.settings": {"service": {"stop_timeout": 50}}}, "stopTimeout"),
+    "a stop that is cut short": ({"decisionService.stopTimeout": 9}, "stopTimeout"),
     "a name that is too long": ({"fullname": "a" * 31}, "/fullname"),
     "a port that is none": ({"ranger.urls": ["https://ranger:65536"]}, "/ranger/urls/0"),
     "an option in an address": (FROM_CDAP | {"sync.baseline.cdapUrl": "https://x --out=/y"}, "cdapUrl"),

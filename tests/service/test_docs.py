@@ -10,6 +10,8 @@ import pytest
 from ranger_cdap.config import JwtSettings, PluginSettings, ProxySettings
 from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import SHORTEST_SECRET, CallerRole
+from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.signing_keys import POLL_INTERVAL
 from ranger_cdap.service.table import ROUTES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -21,6 +23,19 @@ REVOKING = (DOCS / "explanation" / "revocation.md").read_text(encoding="utf-8")
 @pytest.mark.parametrize("struct", [JwtSettings, ProxySettings])
 def test_every_setting_is_named(struct: type[msgspec.Struct]) -> None:
     assert [field.name for field in msgspec.structs.fields(struct) if f"`{field.name}`" not in PAGE] == []
+
+
+def test_its_limits_are_those_of_the_service() -> None:
+    limits, section = Limits(), PAGE.split("## Limits per caller")[1]
+    for said in (
+        f"after {limits.idle_seconds:.0f} seconds",
+        f"longer than {limits.body_seconds:.0f} seconds",
+        f"{limits.requests} at once",
+        f"{limits.body_seconds:.0f} seconds for a body",
+        f"{limits.batch:,} entities",
+    ):
+        assert said in section
+    assert f"every {POLL_INTERVAL:.0f} seconds" in PAGE
 
 
 def test_every_role_is_named() -> None:

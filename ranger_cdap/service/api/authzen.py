@@ -61,9 +61,9 @@ def evaluations(call: HandlerCall) -> Reply:
     body: EvaluationsRequest = call.body
     if not body.evaluations:
         return evaluation(call)
-    most = call.state.settings.service.max_batch
+    most = call.state.limits.batch
     if len(body.evaluations) > most:
-        raise Refused(400, f"`evaluations` has more than {most} (`service.max_batch`)")
+        raise Refused(400, f"`evaluations` has more than {most}")
     deciders = DeciderRegistry(call.state.services)
     last = _LAST.get(body.options.evaluations_semantic) if body.options else None
     results: list[EvaluationResponse] = []

@@ -81,8 +81,8 @@ def visible(call: HandlerCall) -> Reply:
     """Decide which of many entities a user sees; not audited."""
     body: VisibleRequest = call.body
     state = call.state
-    if len(body.entities) > state.settings.service.max_batch:
-        raise Refused(400, f"`entities` has more than {state.settings.service.max_batch} (`service.max_batch`)")
+    if len(body.entities) > state.limits.batch:
+        raise Refused(400, f"`entities` has more than {state.limits.batch}")
     snapshot = state.authorizer.snapshot
     generation = state.generation.of(snapshot)
     if _no_user(body.principal):

@@ -11,9 +11,9 @@ from ranger_cdap.service.wire.event_wire import AuditReply, BadRecord, RefusedRe
 def audit(call: HandlerCall) -> Reply:
     """Store records, and reply once they are on disk."""
     state, raws = call.state, call.body
-    most = state.settings.service.max_batch
+    most = state.limits.batch
     if len(raws) > most:
-        raise Refused(400, f"`records` has more than {most} (`service.max_batch`)")
+        raise Refused(400, f"`records` has more than {most}")
     events = state.events
     if events is None:
         raise Refused(503, "this service does not store records")

@@ -120,12 +120,12 @@ def _checked_accesses(
     claims = _claims(call, user, accesses, context)
     checked = [_checked(access) for access in accesses]
     decider = _decider(call, context)
-    most = call.state.settings.service.max_batch
+    most = call.state.limits.batch
     if (
         sum(len(a.permissions or ()) * max(1, len(a.resource.sub_resources or ())) for a in checked if a.resource)
         > most
     ):
-        raise Refused(400, f"the request needs more than {most} decisions (`service.max_batch`)")
+        raise Refused(400, f"the request needs more than {most} decisions")
     return decider, [_checked_access(decider, *pair, context) for pair in zip(checked, claims, strict=True)]
 
 

@@ -72,7 +72,7 @@ _BY_STATUS: Final[Mapping[int, NotifyProblem]] = {
     429: NotifyProblem(
         "gets too many requests of that caller (HTTP 429)", "raise the caller's `rate` in `[[service.callers]]`"
     ),
-    503: NotifyProblem("is overloaded (HTTP 503)", "raise its `service.max_requests` if that continues"),
+    503: NotifyProblem("is overloaded (HTTP 503)", "look at its load if that continues"),
 }
 _NO_SERVICE: Final = NotifyProblem("does not answer as a decision service", _URL)
 

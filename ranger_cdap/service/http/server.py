@@ -13,6 +13,7 @@ from ranger_cdap.config import ServiceSettings
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.listener import listen, stop_signals
 from ranger_cdap.service.http.connections import Connections, Listener
+from ranger_cdap.service.http.limits import Limits
 from ranger_cdap.service.http.server_tls import ServerTls
 
 if TYPE_CHECKING:
@@ -33,12 +34,13 @@ class HttpServer:
         ServerError: the port is in use.
     """
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, limits: Limits = Limits()) -> None:  # noqa: B008 - immutable
         check_exposure(settings)
         self._tls = ServerTls(settings) if settings.tls_certificate else None
         self._settings = settings
+        self._limits = limits
         address = "127.0.0.1" if settings.host == "localhost" else settings.host
-        self.connections = Connections(settings.max_connections, settings.max_connections_per_peer)
+        self.connections = Connections(settings.max_connections, max(1, settings.max_connections // 2))
         advice = "choose another `service.port`"
         listening = listen(address, settings.port, backlog=_BACKLOG, advice=advice)
         self._socket = Listener.over(listening, self.connections)
@@ -77,7 +79,7 @@ class HttpServer:
 
         config = uvicorn.Config(
             app,
-            http=bounded(self._settings.body_timeout, self.connections, self._tls),
+            http=bounded(self._limits.body_seconds, self.connections, self._tls),
             # uvloop's own accept, in C, would bypass the count.
             loop="asyncio",
             backlog=_BACKLOG,
@@ -87,8 +89,8 @@ class HttpServer:
             server_header=False,
             # Any client could claim another address with it, for example a trusted proxy's.
             proxy_headers=False,
-            timeout_keep_alive=math.ceil(self._settings.idle_timeout),
-            timeout_graceful_shutdown=math.ceil(self._settings.stop_timeout),
+            timeout_keep_alive=math.ceil(self._limits.idle_seconds),
+            timeout_graceful_shutdown=math.ceil(self._limits.stop_seconds),
         )
         config.load()
         if self._tls is not None:
@@ -102,7 +104,7 @@ class HttpServer:
         if self._server is not None:
             self._server.should_exit = True
         if self._thread is not None:
-            self._thread.join(self._settings.stop_timeout + _MARGIN_SECONDS)
+            self._thread.join(self._limits.stop_seconds + _MARGIN_SECONDS)
         self._socket.close()
 
 

@@ -30,11 +30,13 @@ _WORKING_FOR_CDAP: Final = 4
 class Shares:
     """Shares of all callers; unauthenticated requests share by address. For use by one thread."""
 
-    def __init__(self, settings: ServiceSettings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, settings: ServiceSettings, most_requests: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._rate = settings.rate
         self._rates = {row.name: row.rate for row in settings.callers if row.rate is not None}
         self._unlimited = {row.name for row in settings.callers if CallerRole.ENFORCE in row.roles}
-        self._most_at_once = max(1, settings.max_requests // 2)
+        self._most_at_once = max(1, most_requests // 2)
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._at_once: Counter[str] = Counter()
@@ -52,7 +54,7 @@ class Shares:
         if rate and not self._takes_one(who, rate, self._clock()):
             raise Refused(429, f"more than {rate} requests per second; try again in a second (`service.rate`)")
         if who not in self._unlimited and self._at_once[who] >= self._most_at_once:
-            raise Refused(429, f"more than {self._most_at_once} requests at once; try again (`service.max_requests`)")
+            raise Refused(429, f"more than {self._most_at_once} requests at once; try again")
         self._at_once[who] += 1
         try:
             yield

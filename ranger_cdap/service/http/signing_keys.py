@@ -1,8 +1,8 @@
 """`FetchedKeys`: the current keys that sign tokens, as published by a key server (JWKS, RFC 7517).
 
 Laws: a request never waits for the key server: `find` uses the keys at hand. The server is polled every
-`poll_interval`, sooner for an unknown key, but never more than once in `PAUSE` seconds, whatever tokens contain. Its
-last response counts until the next one, or until there was none for `max_staleness`. A key serves one algorithm of the
+`POLL_INTERVAL`, sooner for an unknown key, but never more than once in `PAUSE` seconds, whatever tokens contain. Its
+last response counts until the next one, or until there was none for `MAX_STALENESS`. A key serves one algorithm of the
 settings and only to verify: shared secrets, private keys and keys for other uses are skipped.
 
 PyJWT makes the keys. Its `PyJWKClient` does not fetch them: it would do so in the request's thread, read responses of
@@ -29,6 +29,10 @@ from ranger_cdap.policies.client.sign_in import TlsFiles
 
 logger = logging.getLogger(__name__)
 
+POLL_INTERVAL: Final = 300.0
+"""Seconds between two requests to the key server."""
+MAX_STALENESS: Final = 24 * 3600.0
+"""Seconds without a response after which no token is accepted."""
 PAUSE: Final = 10.0
 """Minimum time between two requests to the key server, in seconds."""
 
@@ -76,8 +80,8 @@ class FetchedKeys:
         self,
         fetch: Callable[[], Keys],
         *,
-        poll_interval: float,
-        max_staleness: float,
+        poll_interval: float = POLL_INTERVAL,
+        max_staleness: float = MAX_STALENESS,
         pause: float = PAUSE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -100,7 +104,7 @@ class FetchedKeys:
         Raises:
             ConfigError: the address or the file of certificates cannot be used.
         """
-        return cls(KeyServer(settings), poll_interval=settings.poll_interval, max_staleness=settings.max_staleness)
+        return cls(KeyServer(settings))
 
     def find(self, key_id: str | None, algorithm: str) -> Any:
         """Return the key, unless it is unknown or the key server has been unreachable for too long."""

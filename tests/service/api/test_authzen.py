@@ -12,6 +12,7 @@ import pytest
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.service.http.limits import Limits
 from tests.authz.fixtures import Json, policy
 from tests.service.fixtures import Answer, World, serving
 from tests.service.record_services import DATA, people, records, things
@@ -29,7 +30,7 @@ OTHERS = (records(), things())
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with serving(CDAP, tmp_path_factory.mktemp("authzen"), others=OTHERS, max_batch=4) as running:
+    with serving(CDAP, tmp_path_factory.mktemp("authzen"), others=OTHERS, limits=Limits(batch=4)) as running:
         yield running
 
 
@@ -165,7 +166,7 @@ def test_a_request_that_can_not_be_answered_is_told_why(world: World, change: Js
 
 
 def test_a_batch_has_an_end(world: World) -> None:
-    assert "service.max_batch" in refused(post(world, "evaluations", {"evaluations": [READ_1] * 5}))
+    assert "more than 4" in refused(post(world, "evaluations", {"evaluations": [READ_1] * 5}))
 
 
 # --- who may say what ---------------------------------------------------------------------------------------------

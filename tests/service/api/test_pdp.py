@@ -10,6 +10,7 @@ import pytest
 
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.service.http.limits import Limits
 from tests.authz.fixtures import Json, policy
 from tests.service.fixtures import Answer, World, serving
 from tests.service.record_services import people, records, things
@@ -20,7 +21,9 @@ RECORDS = {"serviceName": "records"}
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with serving(CDAP, tmp_path_factory.mktemp("pdp"), others=[records(), things(), people()], max_batch=6) as running:
+    with serving(
+        CDAP, tmp_path_factory.mktemp("pdp"), others=[records(), things(), people()], limits=Limits(batch=6)
+    ) as running:
         yield running
 
 
@@ -261,11 +264,11 @@ REFUSALS = [
     ),
     (
         {"access": access("record:r", *(f"p{n}" for n in range(7)))},
-        "the request needs more than 6 decisions (`service.max_batch`)",
+        "the request needs more than 6 decisions",
     ),
     (
         {"access": access("record:r", "a", "b", subResources=[f"field:{n}" for n in range(4)])},
-        "the request needs more than 6 decisions (`service.max_batch`)",
+        "the request needs more than 6 decisions",
     ),
     (
         {"access": access("record:owned", "read", attributes={"OWNER": 7})},

@@ -351,7 +351,7 @@ def test_a_stop_does_not_wait_for_who_was_refused(tls: dict[str, Path], tmp_path
             plain.sendall(OLD_HELLO)
             assert plain.recv(100)[:1] == ALERT
             began = time.monotonic()
-        assert time.monotonic() - began < world.state.settings.service.stop_timeout
+        assert time.monotonic() - began < world.state.limits.stop_seconds
         assert plain.recv(100) == b""
 
 

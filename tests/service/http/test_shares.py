@@ -38,7 +38,7 @@ def asks(shares: Shares, who: str) -> bool:
 @given(st.lists(st.floats(0, 3), max_size=60), st.integers(1, 7))
 def test_in_no_time_more_than_its_rate_and_one_second_in_advance(pauses: list[float], rate: int) -> None:
     clock = Clock()
-    shares = Shares(ServiceSettings(rate=rate), clock)
+    shares = Shares(ServiceSettings(rate=rate), 256, clock)
     answered: list[float] = []
     for pause in pauses:
         clock.now += pause
@@ -53,7 +53,7 @@ def test_in_no_time_more_than_its_rate_and_one_second_in_advance(pauses: list[fl
 
 
 def test_each_caller_has_its_own_share() -> None:
-    shares = Shares(ServiceSettings(rate=1), Clock())
+    shares = Shares(ServiceSettings(rate=1), 256, Clock())
     assert [asks(shares, who) for who in ("a", "a", "b", "b", "10.0.0.1")] == [True, False, True, False, True]
 
 
@@ -72,13 +72,13 @@ def caller(name: str, rate: int | None, *roles: Any) -> CallerSettings:
     ],
 )
 def test_cdap_is_not_limited_unless_it_is_said(one: CallerSettings, limited: bool) -> None:
-    shares = Shares(ServiceSettings(rate=1, callers=(one,)), Clock())
+    shares = Shares(ServiceSettings(rate=1, callers=(one,)), 256, Clock())
     assert all(asks(shares, "x") for _ in range(50)) is not limited
 
 
 def test_one_caller_has_half_of_what_is_answered_at_once() -> None:
-    settings = ServiceSettings(max_requests=4, rate=0, callers=(caller("cdap", None, "enforce"),))
-    shares = Shares(settings, Clock())
+    settings = ServiceSettings(rate=0, callers=(caller("cdap", None, "enforce"),))
+    shares = Shares(settings, 4, Clock())
     with ExitStack() as under_way:
         for who in ("a", "a", "b", "b", "cdap", "cdap", "cdap"):
             under_way.enter_context(shares.taking(who))

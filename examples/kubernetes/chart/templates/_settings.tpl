@@ -80,9 +80,6 @@
 {{- fail (printf "the caller `%s` has the role `audit`, and `events.enabled` is false, so no one would read its records; remove the caller, or enable the events" .name) -}}
 {{- end -}}
 {{- end -}}
-{{- if gt (float64 (dig "service" "stop_timeout" 10 $service.settings)) (float64 $service.stopTimeout) -}}
-{{- fail "`stop_timeout` of the decision service is longer than `decisionService.stopTimeout`, after which it is killed; raise that one too" -}}
-{{- end -}}
 {{- $telemetry := .Values.telemetry -}}
 {{- if or $telemetry.headersKey $telemetry.caKey -}}
 {{- $set := ternary "`telemetry.headersKey`" "`telemetry.caKey`" (ne $telemetry.headersKey "") -}}
