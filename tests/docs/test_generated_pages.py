@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ def test_every_generated_page_is_the_one_that_is_made() -> None:
     made = subprocess.run(
         [sys.executable, "-m", "pages", "--check"],
         cwd=ROOT,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": ".ci"},
+        env={**os.environ, "PYTHONPATH": ".ci"},
         capture_output=True,
         text=True,
         check=False,
