@@ -30,10 +30,9 @@ class StatusReport:
 
     `counts`: lives in each state. `baseline`: when it was taken; `journal_lost`: a check journal was replaced since, so
     that the baseline no longer counts. `waiting`: unsettled lives with their reasons. `newest`: the time of the newest
-    decided event. `held_back`: the number of undecided events, `ahead`: of those with a time in the future. `old_rule`:
-    open lives decided by an older rule that the current one would contest. `silent`: sources whose decision service
-    lags so far behind that the hold-back applies. `outdated`: grants by former settings. `dead_letters`: the number of
-    rejected lines.
+    decided event. `held_back`: the number of undecided events, `ahead`: of those with a time in the future. `silent`:
+    sources whose decision service lags so far behind that the hold-back applies. `outdated`: grants by former settings.
+    `dead_letters`: the number of rejected lines.
     """
 
     now: int
@@ -44,7 +43,6 @@ class StatusReport:
     newest: int | None = None
     held_back: int = 0
     ahead: int = 0
-    old_rule: tuple[Life, ...] = ()
     silent: tuple[str, ...] = ()
     dead_letters: int = 0
     outdated: OutdatedGrants | None = None
@@ -88,7 +86,6 @@ def status(settings: Settings, *, now: int) -> StatusReport:
         newest=newest,
         held_back=held_back,
         ahead=ledger.ahead(now),
-        old_rule=tuple(ledger.conflicts()),
         silent=silent_services(settings, now),
         dead_letters=rejected_lines(settings.sync.state_dir),
         outdated=outdated_grants(groups, planning.gives, planning.terms),

@@ -23,13 +23,6 @@ class ChangeKind(StrEnum):
     DELETE = "DELETE"
 
 
-class Strength(StrEnum):
-    """Strength of an event as proof: CDAP's own message of a creation, or an allowed check with a good response."""
-
-    AUTHORITATIVE = "authoritative"
-    AMBIGUOUS = "ambiguous"
-
-
 @dataclass(frozen=True, slots=True)
 class AuditRow:
     """Row for CDAP's audit messages: an entity type and a message type of one of `versions` make an event."""
@@ -38,7 +31,6 @@ class AuditRow:
     versions: tuple[int, ...]
     message: str
     kind: ChangeKind
-    strength: Strength
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +60,6 @@ class RequestRow:
     request: RequestPattern
     permission: str
     kind: ChangeKind
-    strength: Strength
     several: bool = False
     of_version: bool = False
 
@@ -85,7 +76,6 @@ class AccessRow:
     request: RequestPattern
     response: str
     kind: ChangeKind
-    strength: Strength
     several: bool = False
     of_version: bool = False
 
@@ -164,7 +154,7 @@ def load_creations() -> Creations:
         data_plane=data_plane,
         http_access=(
             *(
-                AccessRow(row.entity, row.request, "", row.kind, row.strength, row.several, row.of_version)
+                AccessRow(row.entity, row.request, "", row.kind, row.several, row.of_version)
                 for row in data_plane
                 if set(row.entity.path[1:]) <= set(row.request.variables)
             ),
@@ -194,7 +184,6 @@ def _common(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "entity": entity_type(row["entity"]),
         "kind": ChangeKind(row["kind"]),
-        "strength": Strength(row["strength"]),
     }
 
 

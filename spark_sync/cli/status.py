@@ -85,11 +85,6 @@ def _print_doubts(invocation: Invocation, report: StatusReport) -> None:
             ["unconfirmed", "candidates", "why"],
             [[str(life.entity), ", ".join(candidates(life)) or "unknown", life.reason] for life in unconfirmed],
         )
-    if report.old_rule:
-        invocation.print_table(
-            ["decided by the old rule", "creator", "what the new rule says"],
-            [[str(life.entity), life.creator or "", life.conflict] for life in report.old_rule],
-        )
 
 
 def to_json(report: StatusReport) -> dict[str, object]:
@@ -106,7 +101,6 @@ def to_json(report: StatusReport) -> dict[str, object]:
         "waiting": [as_json(life) for life in report.waiting],
         "ahead": report.ahead,
         "silent": list(report.silent),
-        "old_rule": [as_json(life) | {"conflict": life.conflict} for life in report.old_rule],
         "dead_letters": report.dead_letters,
         "outdated": outdated_json(report.outdated),
     }

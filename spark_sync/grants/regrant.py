@@ -90,7 +90,7 @@ class _Change:
         if content_of(there) != life.written:
             return self._blocked(f"edited: policy {there.id} was changed manually")
         if life.terms is None and not _is_ours(life, there, self.settings):
-            return replace(life, terms=MANUAL_TERMS)  # adopted in an earlier release
+            return replace(life, terms=MANUAL_TERMS)  # adopted, and no grant of ours
         pending, step = self._pending()
         match step:
             case CreateGrant() if content_of(step.policy) == life.written:

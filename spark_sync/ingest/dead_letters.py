@@ -84,7 +84,7 @@ def _lines_in(path: Path) -> int:
 
 
 def _lines_of(letter: bytes) -> int:
-    """Return the lines of a letter; 1 if it was cut off or is of an earlier release."""
+    """Return the lines of a letter; 1 if it was cut off."""
     try:
         return _count.decode(letter).lines
     except msgspec.MsgspecError:

@@ -14,7 +14,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.ranger_model.strict_json import HALF, LONGEST
 from spark_sync.ingest.dead_letters import MOST_OF_A_FILE, DeadLetter
-from spark_sync.ledger.ledger_rows import NEW_EVENTS, event_row
+from spark_sync.ledger.ledger_rows import NEW_EVENTS, event_columns
 from spark_sync.ledger.spark_rows import struct_of
 from spark_sync.sources.line_reader import LineReading, read_line
 from spark_sync.sources.source import EventSource
@@ -115,10 +115,10 @@ def _cut(line: Column) -> Column:
 
 
 def _as_arrow(readings: Sequence[LineReading], instance: str) -> pa.Array:
-    rows = [event_row(instance, event) for reading in readings for event in reading.events]
-    columns = [pa.array([row[field.name] for row in rows], field.type) for field in NEW_EVENTS]
+    columns = event_columns(instance, [event for reading in readings for event in reading.events])
+    arrays = [pa.array(columns[field.name], field.type) for field in NEW_EVENTS]
     ends = accumulate((len(reading.events) for reading in readings), initial=0)
-    events = pa.StructArray.from_arrays(columns, fields=list(NEW_EVENTS))
+    events = pa.StructArray.from_arrays(arrays, fields=list(NEW_EVENTS))
     found = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), events)
     texts = [pa.array([getattr(reading, name) for reading in readings], pa.string()) for name in ("rejected", "shown")]
     return pa.StructArray.from_arrays([*texts, found], names=_READ.names)

@@ -17,7 +17,7 @@ from ranger_cdap.errors import SyncError
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.few_histories import few_histories
 from spark_sync.ledger.fold import known_life
-from spark_sync.ledger.fold_progress import FoldProgress, FoldProgressFile, forget_progress
+from spark_sync.ledger.fold_progress import FoldProgress, FoldProgressFile
 from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, History, LedgerChange, Scope
 from spark_sync.ledger.ledger_queries import EXISTING, LAST_CHANGE, NEWEST_CHANGES, OF_OTHERS, LedgerQueries, quoted
@@ -62,9 +62,6 @@ class DeltaLedger:
         self._queries = LedgerQueries(instance)
         self._progress = FoldProgressFile(self._directory, instance)
         self._groups: tuple[tuple[TableVersion, TableVersion], list[tuple[GrantGroup, int]]] | None = None
-        if self._tables.extended:
-            # Written by an earlier release: everything is folded once by the current rule.
-            forget_progress(self._directory)
 
     def add_events(self, events: Sequence[EntityEvent]) -> int:
         """Implement `Ledger.add_events`."""
@@ -131,10 +128,6 @@ class DeltaLedger:
         }
         conditions = (f"{column} IN ({quoted(*texts)})" for column, texts in wanted.items() if texts)
         return self._lives(" AND ".join(conditions) or "true")
-
-    def conflicts(self) -> list[Life]:
-        """Return the open lives for which a late event reported an earlier creation by another user."""
-        return self._lives("ended IS NULL AND coalesce(conflict, '') <> ''")
 
     def decided_until(self) -> tuple[int | None, int]:
         """Return the time of the newest decided event, and the number of undecided events."""

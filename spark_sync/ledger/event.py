@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from ranger_cdap.cdap.creations import ChangeKind, Strength
+from ranger_cdap.cdap.creations import ChangeKind
 from ranger_cdap.cdap.entity import EntityId
 
-__all__ = ["NEVER", "ChangeKind", "EntityEvent", "Outcome", "Position", "Stage", "Strength"]
+__all__ = ["NEVER", "ChangeKind", "EntityEvent", "Outcome", "Position", "Stage"]
 
 NEVER: Final = 2**62
 """The end of a request that is not known to have ended."""
@@ -72,9 +72,12 @@ class EntityEvent:
     @property
     def position(self) -> Position:
         """Return the position in the order of events: of a creation by its start, of a deletion by its end."""
-        deletes = self.kind is ChangeKind.DELETE
-        time = self.ended if deletes and self.ended < NEVER else self.started
-        return Position(time, deletes, self.source, self.id)
+        return Position(self.time, self.kind is ChangeKind.DELETE, self.source, self.id)
+
+    @property
+    def time(self) -> int:
+        """Return the time of that position."""
+        return self.ended if self.kind is ChangeKind.DELETE and self.ended < NEVER else self.started
 
 
 @dataclass(frozen=True, slots=True, order=True)

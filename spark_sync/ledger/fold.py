@@ -7,8 +7,7 @@ changes, but a life is contested or suspended when it becomes undecidable.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.absence import Absence, Absences, Listed, absences_of, counts, is_doubtful
@@ -16,7 +15,7 @@ from spark_sync.ledger.event import EntityEvent, Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import NO_ACCESS_TO_TYPE
 from spark_sync.ledger.ledger import History, LedgerChange
-from spark_sync.ledger.life import MANUAL, NOT_BY_REQUEST, RULE, Life, State
+from spark_sync.ledger.life import MANUAL, NOT_BY_REQUEST, Life, State
 from spark_sync.ledger.life_changes import contested, ended, restored, suspended
 from spark_sync.ledger.matching import Evidence, ExistenceAnswer, evidence_of
 from spark_sync.ledger.request import UNKNOWN, EntityRequest, Interval
@@ -154,8 +153,6 @@ class _EntityFold:
         owner = life.former or life.creator or ""
         if claim.creator == owner:
             return self._with_doubts(life, first.interval)
-        if life.rule < RULE:
-            return replace(life, conflict=_contest_text(claim))
         return contested(life, claim.users, claim.doubt)
 
     def end_of(self, life: Life) -> Absence | None:
@@ -370,9 +367,3 @@ def _is_provisional(life: Life) -> bool:
 
 def _versions(life: Life) -> frozenset[str] | None:
     return None if life.versions is None else frozenset(life.versions)
-
-
-def _contest_text(claim: _Claim) -> str:
-    users = ", ".join(f"`{user}`" for user in sorted(claim.users - {UNKNOWN}))
-    at = datetime.fromtimestamp(claim.first.interval.started / 1000, UTC).isoformat(timespec="milliseconds")
-    return f"decided by the old rule; under the new one it is contested by {users or 'unknown users'} since {at}"

@@ -50,9 +50,3 @@ class FoldProgressFile:
             replace_file(self._path, [msgspec.json.encode(progress)])
         except OSError as e:
             raise SyncError(f"`{self._path}` cannot be written: {reason(e)}") from e
-
-
-def forget_progress(directory: Path) -> None:
-    """Let all events be folded again, of every instance."""
-    for progress in directory.glob("progress-*.json"):
-        progress.unlink()

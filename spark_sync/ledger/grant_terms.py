@@ -15,8 +15,6 @@ from spark_sync.ledger.life import MANUAL_TERMS, GrantTerms, Life, State
 NO_ACCESS_BY_PROFILE: Final = "the profile grants its creator no access"
 NO_ACCESS_BY_PLUGIN: Final = "a plugin grants its creator no access"
 NO_ACCESS_TO_TYPE: Final = "the profile grants creators no access to this entity type"
-BY_SETTINGS: Final = frozenset({NO_ACCESS_BY_PROFILE, NO_ACCESS_BY_PLUGIN, NO_ACCESS_TO_TYPE})
-"""Reasons of `known` lives whose creator has no grant because of the settings; stored in the ledger."""
 
 _GRANTED: Final = (State.APPLIED, State.PENDING, State.FAILED)
 
@@ -25,8 +23,7 @@ _GRANTED: Final = (State.APPLIED, State.PENDING, State.FAILED)
 class GrantGroup:
     """Lives that are alike in everything settings decide.
 
-    `terms`: `None` if an earlier release decided. `has_creator`: they have a creator. `by_settings`: a reason of
-    `BY_SETTINGS`.
+    `terms`: `None` if they are not recorded. `has_creator`: they have a creator.
     """
 
     state: State
@@ -34,7 +31,6 @@ class GrantGroup:
     accesses: tuple[str, ...]
     terms: GrantTerms | None
     has_creator: bool
-    by_settings: bool
 
     @classmethod
     def of(cls, life: Life) -> GrantGroup:
@@ -45,7 +41,6 @@ class GrantGroup:
             life.accesses,
             life.terms,
             has_creator=life.creator is not None,
-            by_settings=life.reason in BY_SETTINGS,
         )
 
     @property
@@ -53,7 +48,7 @@ class GrantGroup:
         """Return whether settings decide the grant: no manual override, doubt or conflict does."""
         if not self.has_creator or self.terms == MANUAL_TERMS:
             return False
-        without = self.state is State.KNOWN and (self.terms is not None or self.by_settings)
+        without = self.state is State.KNOWN and self.terms is not None
         return self.state in _GRANTED or without
 
     def is_outdated(self, wanted: tuple[str, ...], now: GrantTerms) -> bool:

@@ -14,14 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from ranger_cdap.cdap.creations import load_creations
 from spark_sync.ledger.event import ChangeKind, Stage
 from spark_sync.ledger.few_histories import BELOW
-from spark_sync.ledger.ledger_rows import PLACE
+from spark_sync.ledger.ledger_rows import EVENT_FIELDS, PLACE
 from spark_sync.ledger.life import NOT_BY_REQUEST, UNDECIDED_STATES
 from spark_sync.ledger.spark_rows import event_column, life_column
 
-_EVENT = (
-    *("source", "id", "type", "parts", "kind", "strength", "user", "time", "requester", "stage", "outcome", "started"),
-    *("ended", "clock", "check", "request", "version", "child", "received", "caller", "requested"),
-)
+_EVENT = ("type", "parts", *EVENT_FIELDS)
 
 
 def affected_by(new: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:

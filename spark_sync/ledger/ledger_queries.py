@@ -8,7 +8,6 @@ from typing import Final
 
 from spark_sync.ledger.event import NEVER, Stage
 from spark_sync.ledger.fold_progress import FoldProgress
-from spark_sync.ledger.grant_terms import BY_SETTINGS
 from spark_sync.ledger.ledger_rows import CHANGES, LIVES, PLACE
 from spark_sync.ledger.life import State
 
@@ -76,11 +75,8 @@ class LedgerQueries:
 
     def groups(self) -> str:
         """Select `GrantGroup`s and their sizes."""
-        selected = (
-            "state, type, accesses, terms, creator IS NOT NULL AS has_creator,"
-            f" coalesce(reason IN ({quoted(*sorted(BY_SETTINGS))}), false) AS by_settings, count(*) AS lives"
-        )
-        return f"{self.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5, 6"
+        selected = "state, type, accesses, terms, creator IS NOT NULL AS has_creator, count(*) AS lives"
+        return f"{self.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5"
 
     def newest_baseline(self) -> str:
         """Select the newest inventory."""

@@ -1,18 +1,17 @@
-"""Rows of the ledger's tables, as dictionaries by column; how Spark reads and writes them is in `spark_rows`.
-
-Columns that an earlier release did not have are null in its rows; `life_of` and `event_of` say what that means.
-"""
+"""Rows of the ledger's tables, as dictionaries by column; how Spark reads and writes them is in `spark_rows`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.entity import EntityId, entity_type
-from spark_sync.ledger.event import EntityEvent, Outcome, Stage, Strength
+from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life
 
@@ -34,7 +33,7 @@ NEW_EVENTS: Final = pa.schema(
     [
         *_fields(_TEXT, "source", "id"),
         *_KEY,
-        *_fields(_TEXT, "kind", "strength", "user"),
+        *_fields(_TEXT, "kind", "user"),
         *_fields(_NUMBER, "time"),
         *_fields(_TEXT, "requester", "stage", "outcome"),
         *_fields(_NUMBER, "started", "ended"),
@@ -59,13 +58,12 @@ LIVES: Final = pa.schema(
         *_fields(_NUMBER, "policy_id", "policy_version"),
         *_fields(_TEXT, "source", "event"),
         *_fields(_TEXTS, "applied"),
-        *_fields(_TEXT, "conflict", "written"),
+        *_fields(_TEXT, "written"),
         *_fields(_NUMBER, "certain"),
         *_fields(_TEXTS, "candidates"),
         *_fields(_TEXT, "former"),
         *_fields(pa.bool_(), "revoke"),
         *_fields(_TEXTS, "versions"),
-        *_fields(pa.int32(), "rule"),
         pa.field(
             "terms",
             pa.struct(
@@ -91,48 +89,36 @@ BASELINE: Final = pa.schema(
 PLACE: Final = ("entity", "type", "parts", "namespace", "application")
 """The columns that name an entity and what it is in."""
 
-_LIFE_TEXTS = ("source", "event", "written", "conflict", "former")
-_LIFE_LISTS = ("accesses", "applied", "candidates")
-_LIFE_SAME = ("number", "creator", "state", "reason", "policy_id", "policy_version", "versions", "terms")
-_EVENT_TEXTS = ("requester", "clock", "check", "request", "version", "child", "caller")
-_EVENT_TIMES = ("started", "ended", "received")
-_EVENT_SAME = ("kind", "user", "source", "id")
+LIFE_FIELDS: Final = (
+    *("number", "creator", "state", "reason", "accesses", "policy_id", "policy_version", "source", "event", "applied"),
+    *("written", "certain", "candidates", "former", "revoke", "versions", "terms"),
+)
+"""Columns of `LIVES` that are fields of a life."""
+
+EVENT_FIELDS: Final = (
+    *("source", "id", "kind", "stage", "user", "started", "ended", "outcome", "requester", "clock", "check"),
+    *("request", "version", "child", "received", "caller", "requested"),
+)
+"""Columns of `EVENTS` that are fields of an event."""
 
 
 def life_of(row: Row) -> Life:
-    """Return the life of a row of `LIVES`; a row without a rule was decided by the first one."""
-    certain, rule = row["certain"], row["rule"]
+    """Return the life of a row of `LIVES`."""
     return msgspec.convert(
         {
             "entity": {"type": row["type"], "parts": row["parts"]},
             "begun": _position(row, "begun", after_creations=False),
             "ended": None if row["ended"] is None else _position(row, "ended", after_creations=True),
-            **{name: row[name] or "" for name in _LIFE_TEXTS},
-            **{name: row[name] or () for name in _LIFE_LISTS},
-            **{name: row[name] for name in _LIFE_SAME},
-            "certain": row["begun"] if certain is None else certain,
-            "revoke": bool(row["revoke"]),
-            "rule": 1 if rule is None else rule,
+            **{name: row[name] for name in LIFE_FIELDS},
         },
         Life,
     )
 
 
 def event_of(row: Row) -> EntityEvent:
-    """Return the event of a row of `EVENTS`; a row of the first release has a single time."""
-    by_cdap = row["strength"] == Strength.AUTHORITATIVE.value
-    return msgspec.convert(
-        {
-            "entity": {"type": row["type"], "parts": row["parts"]},
-            **{name: row[name] for name in _EVENT_SAME},
-            "stage": row["stage"] or (Stage.MESSAGE if by_cdap else Stage.REQUEST).value,
-            "outcome": row["outcome"] or Outcome.DONE.value,
-            **{name: row["time"] if row[name] is None else row[name] for name in _EVENT_TIMES},
-            **{name: row[name] or "" for name in _EVENT_TEXTS},
-            "requested": row["requested"] or 0,
-        },
-        EntityEvent,
-    )
+    """Return the event of a row of `EVENTS`."""
+    entity = {"type": row["type"], "parts": row["parts"]}
+    return msgspec.convert({"entity": entity, **{name: row[name] for name in EVENT_FIELDS}}, EntityEvent)
 
 
 def change_rows(instance: str, change: LedgerChange) -> Iterator[dict[str, Any]]:
@@ -150,60 +136,57 @@ def life_row(instance: str, life: Life) -> dict[str, Any]:
     """Return a row of `LIVES`."""
     begun, ended = life.begun, life.ended
     return _place(instance, life.entity) | {
-        "number": life.number,
-        "state": life.state.value,
-        "reason": life.reason,
-        "creator": life.creator,
-        "accesses": life.accesses,
         "begun": begun.time,
         "begun_source": begun.source,
         "begun_id": begun.id,
         "ended": ended.time if ended else None,
         "ended_source": ended.source if ended else None,
         "ended_id": ended.id if ended else None,
-        "policy_id": life.policy_id,
-        "policy_version": life.policy_version,
-        "source": life.source,
-        "event": life.event,
-        "applied": life.applied,
-        "conflict": life.conflict,
-        "written": life.written,
-        "certain": life.certain,
-        "candidates": life.candidates,
-        "former": life.former,
-        "revoke": life.revoke,
-        "versions": life.versions,
-        "rule": life.rule,
+        **{name: getattr(life, name) for name in LIFE_FIELDS},
         "terms": msgspec.to_builtins(life.terms),
     }
 
 
 def event_row(instance: str, event: EntityEvent) -> dict[str, Any]:
-    """Return a row of `EVENTS` without its round."""
-    fields = ("source", "id", "user", "requester", "started", "ended", "clock", "check", "request", "version", "child")
-    return _place(instance, event.entity) | {
-        "kind": event.kind.value,
-        "strength": Strength.AUTHORITATIVE.value if event.stage is Stage.MESSAGE else Strength.AMBIGUOUS.value,
-        "stage": event.stage.value,
-        "outcome": event.outcome.value,
-        "time": event.position.time,
-        "received": event.received,
-        "caller": event.caller,
-        "requested": event.requested,
-        **{name: getattr(event, name) for name in fields},
+    """Return a row of `NEW_EVENTS`."""
+    return {name: column[0] for name, column in event_columns(instance, [event]).items()}
+
+
+def event_columns(instance: str, events: Sequence[EntityEvent]) -> dict[str, Sequence[Any]]:
+    """Return the columns of `NEW_EVENTS`."""
+    entities, places = [event.entity for event in events], [_places(event.entity.type) for event in events]
+    return {
+        "instance": [instance] * len(events),
+        "entity": list(map(str, entities)),
+        "type": [entity.type for entity in entities],
+        "parts": [entity.parts for entity in entities],
+        "namespace": [None if n is None else entity.parts[n] for entity, (n, _) in zip(entities, places, strict=True)],
+        "application": [
+            None if n is None else entity.parts[n] for entity, (_, n) in zip(entities, places, strict=True)
+        ],
+        "time": [event.time for event in events],
+        **{name: list(map(attrgetter(name), events)) for name in EVENT_FIELDS},
     }
 
 
 def _place(instance: str, entity: EntityId) -> dict[str, Any]:
-    application = entity.ancestor("application") if "application" in entity_type(entity.type).path else None
+    parts, (namespace, application) = entity.parts, _places(entity.type)
     return {
         "instance": instance,
         "entity": str(entity),
         "type": entity.type,
-        "parts": entity.parts,
-        "namespace": entity.namespace,
-        "application": application.parts[-1] if application else None,
+        "parts": parts,
+        "namespace": None if namespace is None else parts[namespace],
+        "application": None if application is None else parts[application],
     }
+
+
+@cache
+def _places(kind: str) -> tuple[int | None, int | None]:
+    """Return which parts of an entity of that type are its namespace and application."""
+    path = entity_type(kind).path[1:]
+    namespace, application = (path.index(level) if level in path else None for level in ("namespace", "application"))
+    return namespace, application
 
 
 def _position(row: Row, name: str, *, after_creations: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`LedgerTables`: the ledger's Delta tables without Spark: created and extended, read by SQL, appended to.
+"""`LedgerTables`: the ledger's Delta tables without Spark: created, read by SQL, appended to.
 
 Spark writes the same tables (`bulk_ledger`); the lease keeps the two writers apart.
 """
@@ -36,13 +36,12 @@ class LedgerTables:
     """The tables of `TABLES` below one directory; a query sees one version of each. One writer at a time."""
 
     def __init__(self, directory: Path) -> None:
-        """Open the tables; create those that are missing, and add the columns that an earlier release did not have.
+        """Open the tables; create those that are missing.
 
         Raises:
             SyncError: one cannot be read or created.
         """
         self._directory = directory.absolute()
-        self.extended = False
         self._seen: dict[str, _Seen] = {}
         self._tables = {name: self._opened(name, schema) for name, schema in TABLES.items()}
 
@@ -135,13 +134,9 @@ class LedgerTables:
 
     def _opened(self, name: str, schema: pa.Schema) -> DeltaTable:
         with _errors(self._directory), _private_files():
-            path = self._directory / name
-            table = DeltaTable.create(path, Schema.from_arrow(schema), mode="ignore", configuration=_CONFIGURATION)
-            known = {field.name for field in table.schema().fields}
-            if lacking := [field for field in Schema.from_arrow(schema).fields if field.name not in known]:
-                table.alter.add_columns(lacking)
-                self.extended = True
-            return table
+            return DeltaTable.create(
+                self._directory / name, Schema.from_arrow(schema), mode="ignore", configuration=_CONFIGURATION
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,10 +82,6 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.CLOSED: frozenset(),
 }
 
-RULE: Final = 2
-"""The current version of the fold's rule; version 1 took the earliest request for the creator's."""
-
-
 MANUAL: Final = "by hand"
 """The source of a life decided by a manual override; stored in the ledger."""
 
@@ -131,13 +127,12 @@ class Life:
     `creator`: its owner; `None` if the baseline found it. `source`, `event`: the event that says so. `begun`, `ended`:
     positions in the order of events; `certain`: when its first successful request was over (epoch milliseconds).
     `accesses`: the access types the creator is to get; `applied`: those our policy gives them; `written`: its content
-    as sent (SHA-256). `policy_id`, `policy_version`: that policy, -1 for none. `conflict`: a doubt that an older rule
-    ignored; shown only.
+    as sent (SHA-256). `policy_id`, `policy_version`: that policy, -1 for none.
 
     `candidates`: the users who may have created a contested life. `former`: the holder of the grant before it was
     contested. `revoke`: a contested or suspended life may still have a grant in Ranger. `versions`: those of the
-    inventory, `None` if it lists none. `rule`: the version of the rule that decided. `terms`: the settings that decided
-    the grant, `None` if an earlier release did.
+    inventory, `None` if it lists none. `terms`: the settings that decided
+    the grant, `None` if they are not recorded, as those of an adopted grant.
     """
 
     entity: EntityId
@@ -154,13 +149,11 @@ class Life:
     event: str = ""
     applied: tuple[str, ...] = ()
     written: str = ""
-    conflict: str = ""
     certain: int = 0
     candidates: tuple[str, ...] = ()
     former: str = ""
     revoke: bool = False
     versions: tuple[str, ...] | None = None
-    rule: int = RULE
     terms: GrantTerms | None = None
 
     def become(self, state: State, **changes: Any) -> Life:

@@ -14,9 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from spark_sync.ledger.event import Outcome, Stage, Strength
 from spark_sync.ledger.ledger import History, LedgerChange
-from spark_sync.ledger.ledger_rows import change_rows
+from spark_sync.ledger.ledger_rows import EVENT_FIELDS, LIFE_FIELDS, change_rows
 
 _history = msgspec.json.Decoder(History)
 _encode = msgspec.json.Encoder().encode
@@ -34,37 +33,19 @@ def life_column() -> Column:
     """Return a row of `LIVES` in the shape of `Life`, as `ledger_rows.life_of` reads it."""
     begun = _position(F.col("begun"), F.lit(False), F.col("begun_source"), F.col("begun_id"))
     ended = _position(F.col("ended"), F.lit(True), F.col("ended_source"), F.col("ended_id"))
-    texts = ("source", "event", "written", "conflict", "former")
-    lists = ("accesses", "applied", "candidates")
-    same = ("number", "creator", "state", "reason", "policy_id", "policy_version", "versions", "terms")
     return F.struct(
         F.struct(F.col("type").alias("type"), F.col("parts").alias("parts")).alias("entity"),
         begun.alias("begun"),
         F.when(F.col("ended").isNotNull(), ended).alias("ended"),
-        *(F.coalesce(F.col(name), F.lit("")).alias(name) for name in texts),
-        *(F.coalesce(F.col(name), F.array()).alias(name) for name in lists),
-        *(F.col(name).alias(name) for name in same),
-        F.coalesce("certain", "begun").alias("certain"),
-        F.coalesce("revoke", F.lit(False)).alias("revoke"),
-        F.coalesce("rule", F.lit(1)).alias("rule"),
+        *(F.col(name).alias(name) for name in LIFE_FIELDS),
     )
 
 
 def event_column(event: Column) -> Column:
     """Return a struct of columns of `EVENTS` in the shape of `EntityEvent`, as `ledger_rows.event_of` reads it."""
-    same = [event[name].alias(name) for name in ("kind", "user", "source", "id")]
-    texts = ("requester", "clock", "check", "request", "version", "child", "caller")
-    times = ("started", "ended", "received")
-    by_cdap = event["strength"] == Strength.AUTHORITATIVE.value
-    stage = F.when(by_cdap, Stage.MESSAGE.value).otherwise(Stage.REQUEST.value)
     return F.struct(
         F.struct(event["type"].alias("type"), event["parts"].alias("parts")).alias("entity"),
-        *same,
-        F.coalesce(event["stage"], stage).alias("stage"),
-        F.coalesce(event["outcome"], F.lit(Outcome.DONE.value)).alias("outcome"),
-        *(F.coalesce(event[name], event["time"]).alias(name) for name in times),
-        *(F.coalesce(event[name], F.lit("")).alias(name) for name in texts),
-        F.coalesce(event["requested"], F.lit(0)).alias("requested"),
+        *(event[name].alias(name) for name in EVENT_FIELDS),
     )
 
 

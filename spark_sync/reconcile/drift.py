@@ -24,8 +24,6 @@ from spark_sync.reconcile.baseline import Inventory
 
 RELEASED: Final = "released: its policy is administered manually"
 """The reason of a life whose policy was released; stored in the ledger. Reconciling does not report it."""
-_RELEASED: Final = "released: "
-"""The beginning of `RELEASED`, also in earlier releases."""
 AHEAD: Final = 16
 """Numbers beyond the newest known life to try for a policy of ours: the ledger may be an old copy."""
 BEGINNING: Final = Position(0, after_creations=False, source="", id="")
@@ -166,7 +164,7 @@ def _of_policies(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]
     rows = {life.number: life for life in facts.decided}
     for number, policy in sorted(facts.policies.items(), reverse=True):
         life = rows.get(number)
-        if life is not None and (life.state not in (State.KNOWN, State.CLOSED) or life.reason.startswith(_RELEASED)):
+        if life is not None and (life.state not in (State.KNOWN, State.CLOSED) or life.reason == RELEASED):
             continue
         over = life is not None and life.state is State.CLOSED
         later = any(n > number for n in facts.policies) or any(

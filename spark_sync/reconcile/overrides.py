@@ -16,7 +16,7 @@ from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.errors import InvalidInput
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
-from spark_sync.ledger.life import DOUBTED_STATES, MANUAL, RULE, WHEN_DELETED, GrantTerms, Life, State
+from spark_sync.ledger.life import DOUBTED_STATES, MANUAL, WHEN_DELETED, GrantTerms, Life, State
 
 _RETRIED = (State.BLOCKED, State.FAILED)
 _NOT_SENT = (State.KNOWN, State.UNCONFIRMED)
@@ -127,7 +127,7 @@ def current(entity: EntityId, lives: Collection[Life]) -> Life:
 
 def _overridden_fields(life: Life, decided: int) -> dict[str, Any]:
     """Return the fields common to all manually overridden lives."""
-    given: dict[str, Any] = {"source": MANUAL, "event": "", "conflict": "", "reason": "", "rule": RULE, "terms": None}
+    given: dict[str, Any] = {"source": MANUAL, "event": "", "reason": "", "terms": None}
     if is_doubted(life):
         since = max(decided, life.begun.time)
         given |= {"candidates": (), "former": "", "revoke": False, "certain": since}

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import attrgetter
 from typing import Final
 
 from ranger_cdap.cdap.creations import ChangeKind, load_creations
@@ -31,10 +32,9 @@ SHOWN: Final = 500
 UNREADABLE_USER: Final = "?"
 """Placeholder for an unreadable user name; no user has that name, and nothing is granted to it."""
 
-_TYPES: Final = {"entity": EntityId, "kind": ChangeKind, "stage": Stage, "outcome": Outcome} | {
-    **dict.fromkeys(("started", "ended", "received", "requested"), int),
-    **dict.fromkeys(("id", "user", "requester", "clock", "check", "request", "version", "child", "caller"), str),
-}
+_TEXTS: Final = ("id", "user", "requester", "clock", "check", "request", "version", "child", "caller")
+_TYPES: Final = [EntityId, ChangeKind, Stage, Outcome, int, int, int, int, *(str for _ in _TEXTS)]
+_values: Final = attrgetter("entity", "kind", "stage", "outcome", "started", "ended", "received", "requested", *_TEXTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,11 @@ def checked_reading(line: str, reading: LineReading, source: str, now: int) -> L
         or _bad_name(complete, well_formed)
         or _too_early(complete, now)
     )
-    counting = [replace(event, source=source) for event in well_formed if not is_skipped(event.entity)]
+    counting = [
+        event if event.source == source else replace(event, source=source)
+        for event in well_formed
+        if not is_skipped(event.entity)
+    ]
     if reason is None:
         return LineReading(None, tuple(counting))
     raw = bytes_of(line)
@@ -122,11 +126,10 @@ def _types() -> frozenset[str]:
 
 def _is_complete(event: EntityEvent) -> bool:
     """Return whether each field has a value of its type: a reader may be that of a plugin."""
-    for name, kind in _TYPES.items():
-        value = getattr(event, name)
-        if not isinstance(value, kind) or (isinstance(value, str) and not is_unicode(value)):
-            return False
-    return all(isinstance(part, str) for part in event.entity.parts)
+    values = _values(event)
+    if list(map(type, values)) != _TYPES or not {str}.issuperset(map(type, event.entity.parts)):
+        return False
+    return is_unicode("".join(values[-len(_TEXTS) :]))
 
 
 def _bad_name(events: Collection[EntityEvent], well_formed: Collection[EntityEvent]) -> str | None:

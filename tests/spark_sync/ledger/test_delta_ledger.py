@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -15,7 +15,6 @@ from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
 from spark_sync.ledger.fold import fold, known_life
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 
 if TYPE_CHECKING:
@@ -268,96 +267,6 @@ def play(
     return states
 
 
-OLD_EVENTS = (
-    "source string, id string, instance string, entity string, type string, parts array<string>, namespace string,"
-    " application string, kind string, strength string, user string, time bigint, requester string, round bigint"
-)
-OLD_LIVES = (
-    "instance string, entity string, type string, parts array<string>, namespace string, application string,"
-    " number int, state string, reason string, creator string, accesses array<string>, begun bigint,"
-    " begun_source string, begun_id string, ended bigint, ended_source string, ended_id string, policy_id bigint,"
-    " policy_version bigint, source string, event string, applied array<string>, merged array<string>, conflict string,"
-    " written string"
-)
-OLD_BASELINE = "instance string, taken bigint, entities bigint"
-
-
-def write_old(spark: SparkSession, directory: Path, name: str, schema: str, rows: list[dict[str, Any]]) -> None:
-    """A table of a ledger as it was written before checks were journalled."""
-    from pyspark.sql.types import StructType
-
-    fields = StructType.fromDDL(schema).names
-    frame = spark.createDataFrame([tuple(row.get(field) for field in fields) for row in rows], schema)
-    frame.write.format("delta").save(str(directory / name))
-
-
-def old_place(entity: EntityId) -> dict[str, Any]:
-    place = {"instance": "cdap", "entity": str(entity), "type": entity.type, "parts": list(entity.parts)}
-    return place | {"namespace": entity.parts[0]}
-
-
-def old_event(entity: EntityId, name: str, user: str, time: int, kind: str = "CREATE") -> dict[str, Any]:
-    event = {"source": "data-plane", "id": name, "kind": kind, "strength": "ambiguous", "user": user, "time": time}
-    return old_place(entity) | event | {"requester": "", "round": 1}
-
-
-def old_life(entity: EntityId, number: int, creator: str | None, begun: int, **more: Any) -> dict[str, Any]:
-    begins = {"begun": begun, "begun_source": "data-plane", "begun_id": f"{entity}{number}", "source": "data-plane"}
-    rest = {"state": "applied", "reason": "", "accesses": ["read"], "applied": ["read"], "merged": [], "conflict": ""}
-    row = old_place(entity) | {"number": number, "creator": creator} | begins | rest
-    return row | {"event": f"{entity}{number}", "policy_id": 7, "policy_version": 1, "written": "hash"} | more
-
-
-@pytest.mark.spark
-def test_a_ledger_of_the_old_rule_is_upgraded_and_nothing_changes_hands(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_sync.job import fold_new
-    from spark_sync.ledger.delta_ledger import DeltaLedger
-
-    alone, shared, again, root, known = (EntityId("dataset", ("n1", name)) for name in "abcde")
-    hour = 3_600_000
-    events = [
-        old_event(alone, f"{alone}1", "alice", START + 10),
-        old_event(shared, f"{shared}1", "alice", START + 10),
-        old_event(shared, "later", "bob", START + 500),
-        old_event(again, f"{again}1", "alice", START + 10),
-        old_event(again, "gone", "alice", START + hour, "DELETE"),
-        old_event(again, f"{again}2", "bob", START + 2 * hour),
-        old_event(root, f"{root}1", "root", START + 10),
-        old_event(known, "touched", "bob", START + 10),
-    ]
-    ended = {"ended": START + hour, "ended_source": "data-plane", "ended_id": "gone", "state": "closed"}
-    listed = {"begun_source": "", "begun_id": "", "source": "", "event": "", "state": "known", "accesses": []}
-    lives = [
-        old_life(alone, 1, "alice", START + 10),
-        old_life(shared, 1, "alice", START + 10),
-        old_life(again, 1, "alice", START + 10, **ended),
-        old_life(again, 2, "bob", START + 2 * hour),
-        old_life(root, 1, "root", START + 10, state="known", accesses=[]),
-        old_life(known, 1, None, START + 1, **listed),
-    ]
-    write_old(spark, tmp_path, "events", OLD_EVENTS, events)
-    write_old(spark, tmp_path, "ledger", OLD_LIVES, lives)
-    write_old(spark, tmp_path, "baseline", OLD_BASELINE, [{"instance": "cdap", "taken": START, "entities": 1}])
-    (tmp_path / "progress-cdap.json").write_text(f'{{"folded":1,"until":{START + 3 * hour}}}')
-    ledger = DeltaLedger(tmp_path, "cdap", lambda: spark)
-    before = ledger.lives(list(State))
-    now = START + 9 * hour
-    fold_new(ledger, replace(SETTINGS, until=now, journals={"data-plane": now}, horizons={"data-plane": now}))
-    after = ledger.lives(list(State))
-    assert [replace(life, conflict="") for life in after] == before
-    assert [(life.entity, life.number, life.creator, life.state.value) for life in after] == [
-        (EntityId(row["type"], tuple(row["parts"])), row["number"], row["creator"], row["state"]) for row in lives
-    ]
-    assert {life.rule for life in after} == {1}
-    contested = [life for life in after if life.conflict]
-    assert [life.entity for life in contested] == [shared]
-    assert "decided by the old rule" in contested[0].conflict
-    baseline = ledger.baseline()
-    assert baseline is not None
-    assert baseline.taken == START
-    assert not baseline.counts_for({"data-plane": "a journal that there was not"})
-
-
 @pytest.mark.spark
 def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Nothing is forgotten of what is undecided, and no version of what exists."""
@@ -407,34 +316,3 @@ def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) 
     )
     fold_new(ledger, settings)
     assert ledger.lives(list(State)) == lives
-
-
-@pytest.mark.spark
-def test_tables_with_deletion_vectors_are_read_and_compacted(spark: SparkSession, tmp_path: Path) -> None:
-    """Tables that an earlier release made have them; Spark replaces rows of such a table without copying its files."""
-    from delta.tables import DeltaTable
-
-    from spark_sync.ledger.bulk_ledger import BulkLedger
-    from spark_sync.ledger.delta_ledger import DeltaLedger
-    from spark_sync.ledger.ledger_rows import LIVES
-    from spark_sync.ledger.ledger_tables import LedgerTables
-    from spark_sync.ledger.spark_rows import struct_of
-
-    places = [EntityId("dataset", ("n", f"d{n}")) for n in range(40)]
-    made = DeltaTable.createIfNotExists(spark).location(str(tmp_path / "ledger")).addColumns(struct_of(LIVES))
-    made.property("delta.enableDeletionVectors", "true").execute()
-    ledger = DeltaLedger(tmp_path, "cdap", lambda: spark)
-    ledger.enter_baseline(START, places)
-    first = ledger.lives(list(State))
-    changed = [replace(life, reason="changed") for life in first[::3]]
-    ledger.record(LedgerChange(life.entity, (life,)) for life in changed)
-    BulkLedger(spark, tmp_path, "cdap").merge_changes()
-
-    commits = (tmp_path / "ledger" / "_delta_log").glob("*.json")
-    assert any('"deletionVector":{' in commit.read_text(encoding="utf-8") for commit in commits)
-    wanted = by_place([*changed, *(life for n, life in enumerate(first) if n % 3)])
-    assert ledger.lives(list(State)) == wanted
-    LedgerTables(tmp_path).compact("ledger")
-    assert DeltaLedger(tmp_path, "cdap").lives(list(State)) == wanted
-    row = spark.read.format("delta").load(str(tmp_path / "ledger")).groupBy("reason").count().collect()
-    assert {each.reason: each["count"] for each in row} == {"changed": len(changed), first[1].reason: 40 - len(changed)}

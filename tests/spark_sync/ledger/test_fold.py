@@ -642,12 +642,6 @@ def test_late_evidence_contests_a_granted_life_until_it_is_refuted() -> None:
     assert (restored.state, restored.creator, restored.number) == (State.PENDING, "alice", 1)
 
 
-def test_a_life_of_the_old_rule_keeps_its_owner_and_says_what_the_new_one_finds() -> None:
-    (life,) = fold(DATASET, events(["alice+ 110-115", "bob+ 112-130"]), [replace(ALICES, rule=1)], JOURNALLED)
-    assert (life.state, life.creator) == (State.APPLIED, "alice")
-    assert life.conflict.endswith("contested by `alice`, `bob` since 1970-01-01T00:00:00.110+00:00")
-
-
 def test_what_a_person_decided_is_contested_by_nothing() -> None:
     assigned = replace(ALICES, creator="carol", source=MANUAL, event="")
     assert lives("alice+ 110-115", "bob+ 112-130", decided=[assigned]) == ["1 carol 110- applied"]

@@ -54,13 +54,11 @@ def ledger_with(settings: Settings, *lives: Life) -> None:
 def test_status_shows_doubts_candidates_silence_and_what_waits_for_its_time(settings: Settings) -> None:
     from spark_sync.status import status
 
-    old = row(State.APPLIED, LIB, rule=1, conflict="contested by `bob`")
-    ledger_with(settings, CONTESTED, SUSPENDED, old)
+    ledger_with(settings, CONTESTED, SUSPENDED)
     found = status(settings, now=NOW)
     (contested,), (suspended,) = found.waiting_in(State.CONTESTED), found.waiting_in(State.SUSPENDED)
     assert (contested.candidates, contested.reason) == (("alice", "bob"), "overlapping")
     assert (suspended.creator, suspended.reason) == ("alice", "may be deleted")
-    assert [(life.entity, life.conflict) for life in found.old_rule] == [(LIB, "contested by `bob`")]
     assert (found.ahead, found.silent) == (1, ("records",))
     watermark(settings, "a" * 32)
     assert status(settings, now=NOW).silent == ()

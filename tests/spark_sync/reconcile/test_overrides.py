@@ -175,7 +175,7 @@ def test_a_doubted_life_is_assigned_to_a_candidate_only_unless_to_anyone(life: L
         assert assigned([life], user) == assigned([life], user, anyone=True)
     after = changed([life], [assigned([life], user, anyone=True)])
     assert (after[-1].creator, after[-1].state, after[-1].source) == (user, State.PENDING, MANUAL)
-    assert (after[-1].candidates, after[-1].former, after[-1].revoke, after[-1].conflict) == ((), "", False, "")
+    assert (after[-1].candidates, after[-1].former, after[-1].revoke) == ((), "", False)
 
 
 def test_a_contested_life_without_candidates_is_assigned_to_anyone_only_when_told_so() -> None:

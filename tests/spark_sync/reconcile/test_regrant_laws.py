@@ -447,15 +447,19 @@ def test_a_killed_regrant_is_finished_by_the_next_even_by_other_settings(after: 
         through(made, now)
 
 
-def test_a_grant_of_an_earlier_release_follows_the_settings_unless_it_was_adopted() -> None:
+def test_a_grant_whose_settings_are_not_recorded_follows_them_unless_it_was_edited() -> None:
     made = world("default")
-    rows = {key: replace(life, terms=None) for key, life in made.ledger.rows.items()}
-    made.ledger.rows = rows
+    forget_terms(made)
     through(made, "001")
-    made.ledger.rows = {key: replace(life, terms=None) for key, life in made.ledger.rows.items()}
+    forget_terms(made)
     made.change_by_hand(entity=DATASET, edit="widen")
     policy = made.ours(made.current(DATASET))
     adopted = replace(made.current(DATASET), written=content_of(policy), terms=None)
     made.ledger.rows[DATASET, 1] = adopted
     through(made, "default")
     assert made.ours(made.current(DATASET)) == policy
+
+
+def forget_terms(made: Regrants) -> None:
+    rows = made.ledger.rows.items()
+    made.ledger.rows = {key: replace(life, terms=None if life.applied else life.terms) for key, life in rows}
