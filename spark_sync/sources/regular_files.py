@@ -1,36 +1,30 @@
-"""The files of a source: which are read, and that they are regular: no links, which Spark would follow. Without Spark.
+"""The files of a source: which are read, and that they are regular: no links. Without Spark.
 
-`path` is a directory or a pattern. Of a directory its files are read, not those of directories below, except of
-partitions named as Spark does (`day=2026-11-21`). Nothing hidden is read: no file whose name, or that of a directory
-below the fixed part of `path`, begins with a dot or an underscore.
+`path` is a file, a directory, of which the files directly in it are read, or a pattern. Nothing hidden is read or
+passed: no name that begins with a dot or an underscore.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
 
-_WILDCARDS: Final = "*?[{"
+_WILDCARDS: Final = frozenset("*?[")
 _COMPRESSED: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst")
 """Suffixes by which Spark decompresses files: 5 kB may be 500 MB of lines."""
 
 _HIDDEN: Final = (".", "_")
 _COPYING: Final = "._COPYING_"
 """Suffix of a file that Hadoop has not finished copying."""
-
-_ALTERNATIVES: Final = re.compile(r"\{([^{}]*)\}")
-
-_Found = tuple[str, os.stat_result, bool]
-"""A path, what is there, and whether it is read, if it is a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +59,34 @@ def list_files(settings: SourceSettings) -> list[SourceFile]:
     """
     if settings.path is None:
         raise ConfigError(f"source `{settings.name}` needs `path`, the directory of its files")
-    if not is_pattern(settings.path) and not settings.path.exists():
+    if not _is_pattern(settings.path) and not settings.path.exists():
         raise ConfigError(f"`{settings.path}`, the directory of source `{settings.name}`, does not exist")
-    sizes = {}
+    files = []
     try:
-        for path, found, is_read in _walk(settings.path):
+        for path, found in _matching(*_split(settings.path)):
             _refuse_all_but_regular(path, found.st_mode, settings)
-            if is_read and stat.S_ISREG(found.st_mode):
-                _refuse_all_but_utf8(path, settings)
-                sizes[path] = found.st_size
-    except re.error:
-        raise ConfigError(f"`{settings.path}`, of source `{settings.name}`, is not a valid file pattern") from None
+            files.append(SourceFile(path, found.st_size))
     except OSError as e:
         raise ConfigError(f"`{settings.path}` of source `{settings.name}` cannot be read: {e.strerror}") from None
-    return [SourceFile(path, sizes[path]) for path in sorted(sizes)]
+    return sorted(files, key=lambda file: file.path)
 
 
 def has_others(settings: SourceSettings, known: AbstractSet[str]) -> bool:
     """Return whether `list_files` returns other files than the known paths; it may refuse one instead.
 
-    Of a directory only names are read, about 1 µs each; with patterns and partitions it is `list_files`.
+    Of a directory only names are read, about 1 µs each; with patterns it is `list_files`.
 
     Raises:
         ConfigError: as `list_files`.
     """
-    if settings.path is None or is_pattern(settings.path):
-        return any(file.path not in known for file in list_files(settings))
-    directory = _absolute(settings.path)
-    try:
-        with os.scandir(directory) as entries:
-            others = [entry for entry in entries if not _is_hidden(entry.name) and entry.path not in known]
-            if all(entry.is_dir(follow_symlinks=False) and "=" not in entry.name for entry in others):
-                return False
-    except OSError:  # `list_files` has the message, or reads a single file
-        pass
+    if settings.path is not None and not _is_pattern(settings.path):
+        try:
+            with os.scandir(_absolute(settings.path)) as entries:
+                others = [entry for entry in entries if not _is_hidden(entry.name) and entry.path not in known]
+                if all(entry.is_dir(follow_symlinks=False) for entry in others):
+                    return False
+        except OSError:  # `list_files` has the message, or reads a single file
+            pass
     return any(file.path not in known for file in list_files(settings))
 
 
@@ -119,22 +107,14 @@ def check_stored_events(settings: SourceSettings) -> None:
 
 
 def _refuse_all_but_regular(path: str, mode: int, settings: SourceSettings) -> None:
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    if not stat.S_ISREG(mode):
         what = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
         raise ConfigError(f"`{path}`, of source `{settings.name}`, is {what}; only regular files are read")
-    if stat.S_ISREG(mode) and path.lower().endswith(_COMPRESSED):
+    if path.lower().endswith(_COMPRESSED):
         raise ConfigError(
             f"`{path}`, of source `{settings.name}`, is compressed, so its size is unknown; decompress it, or "
             "end `path` with a pattern that leaves it out, like `*.log`"
         )
-    if _name(path).startswith("."):
-        raise ConfigError(
-            f"`{settings.path}`, the pattern of source `{settings.name}`, matches the hidden directory `{path}`; end "
-            "it like `*.jsonl`"
-        )
-
-
-def _refuse_all_but_utf8(path: str, settings: SourceSettings) -> None:
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -142,86 +122,41 @@ def _refuse_all_but_utf8(path: str, settings: SourceSettings) -> None:
         raise ConfigError(f"`{shown}`, of source `{settings.name}`, has a name that is not UTF-8; rename it") from None
 
 
-def is_pattern(path: Path) -> bool:
-    """Return whether the path has wildcards."""
-    return any(letter in str(path) for letter in _WILDCARDS)
+def _is_pattern(path: Path) -> bool:
+    return not _WILDCARDS.isdisjoint(str(path))
 
 
 def _absolute(path: Path) -> str:
     return os.path.abspath(path)  # noqa: PTH100  (resolves no links)
 
 
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]
+def _split(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the directory that the operator named, which may be a link, and patterns of names, one per level below."""
+    parts = Path(_absolute(path)).parts
+    if not _is_pattern(path):
+        return (_absolute(path), ("*",)) if path.is_dir() else (str(Path(*parts[:-1])), parts[-1:])
+    fixed = next(n for n, part in enumerate(parts) if not _WILDCARDS.isdisjoint(part))
+    return str(Path(*parts[:fixed])), parts[fixed:]
 
 
-def _split(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of a path before the first with a wildcard, and the others."""
-    parts = Path(path).parts
-    fixed = next((n for n, part in enumerate(parts) if any(letter in part for letter in _WILDCARDS)), len(parts))
-    return parts[:fixed], parts[fixed:]
-
-
-def _walk(path: Path) -> Iterator[_Found]:
-    """Return what is checked: the files to read, what is below their directories, and hidden directories that match."""
-    text = _absolute(path)
-    if not is_pattern(path):
-        # The operator named it, so it may be a link to a directory.
-        yield from _below(text, is_read=True) if path.is_dir() else _itself(text, is_read=True)
-        return
-    named = len(_split(text)[0])
-    for one in _without_braces(text):
-        fixed, patterns = _split(one)
-        yield from _matching(str(Path(*fixed)), patterns, is_read=not any(map(_is_hidden, fixed[named:])))
-
-
-def _matching(directory: str, patterns: tuple[str, ...], *, is_read: bool) -> Iterator[_Found]:
-    """Return the paths that match the patterns of names, one per level below the directory, and all below them."""
-    if not patterns:
-        yield from _itself(directory, is_read=is_read)
-        return
-    wanted = _name_pattern(patterns[0])
-    for path, found in _entries(directory):
-        name = _name(path)
-        if not wanted.fullmatch(name):
+def _matching(directory: str, patterns: tuple[str, ...]) -> Iterator[tuple[str, os.stat_result]]:
+    """Return what matches the patterns and is no directory, and every link on the way."""
+    wanted, *below = patterns
+    for entry, found in _entries(directory):
+        if _is_hidden(entry.name) or not fnmatchcase(entry.name, wanted):
             continue
-        is_directory = stat.S_ISDIR(found.st_mode)
-        if is_directory and len(patterns) > 1:
-            yield path, found, False
-            yield from _matching(path, patterns[1:], is_read=is_read and not _is_hidden(name))
-        elif is_directory or (not name.startswith(".") and (len(patterns) == 1 or stat.S_ISLNK(found.st_mode))):
-            yield from _itself(path, is_read=is_read)
-
-
-def _itself(path: str, *, is_read: bool) -> Iterator[_Found]:
-    """Return a file; or a directory and all below."""
-    try:
-        found = os.lstat(path)
-    except FileNotFoundError:
-        return
-    is_seen = is_read and not _is_hidden(_name(path))
-    yield path, found, is_seen
-    if stat.S_ISDIR(found.st_mode):
-        yield from _below(path, is_read=is_seen)
-
-
-def _below(directory: str, *, is_read: bool) -> Iterator[_Found]:
-    """Return everything below a directory except names with a dot, which Spark skips."""
-    for path, found in _entries(directory):
-        name = _name(path)
-        if name.startswith("."):
-            continue
-        is_seen = is_read and not _is_hidden(name)
-        yield path, found, is_seen
         if stat.S_ISDIR(found.st_mode):
-            yield from _below(path, is_read=is_seen and "=" in name)
+            if below:
+                yield from _matching(entry.path, tuple(below))
+        elif not below or stat.S_ISLNK(found.st_mode):
+            yield entry.path, found
 
 
 def _is_hidden(name: str) -> bool:
     return name.startswith(_HIDDEN) or name.endswith(_COPYING)
 
 
-def _entries(directory: str) -> Iterator[tuple[str, os.stat_result]]:
+def _entries(directory: str) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
     """Return what is in a directory; nothing if it was deleted or is none."""
     try:
         entries = os.scandir(directory)
@@ -230,34 +165,6 @@ def _entries(directory: str) -> Iterator[tuple[str, os.stat_result]]:
     with entries:
         for entry in entries:
             try:
-                yield entry.path, entry.stat(follow_symlinks=False)
+                yield entry, entry.stat(follow_symlinks=False)
             except FileNotFoundError:  # moved or deleted meanwhile
                 continue
-
-
-def _without_braces(pattern: str) -> list[str]:
-    """Expand `{a,b}` in a pattern; the names in braces may contain a slash."""
-    found = _ALTERNATIVES.search(pattern)
-    if found is None:
-        return [pattern]
-    return [
-        one
-        for chosen in found[1].split(",")
-        for one in _without_braces(pattern[: found.start()] + chosen + pattern[found.end() :])
-    ]
-
-
-def _name_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern of names with Hadoop's syntax."""
-    pieces = re.findall(r"\\.|\[[!^]?[^\]]+\]|.", pattern, re.DOTALL)
-    return re.compile("".join(map(_expression, pieces)), re.DOTALL)
-
-
-def _expression(piece: str) -> str:
-    if piece in ("*", "?"):
-        return {"*": ".*", "?": "."}[piece]
-    if piece[0] != "[" or len(piece) == 1:
-        return re.escape(piece[-1])
-    others = piece[1] in "!^"
-    letters = re.escape(piece[2:-1] if others else piece[1:-1]).replace(r"\-", "-")
-    return f"[{'^' if others else ''}{letters}]"

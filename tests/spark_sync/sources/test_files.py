@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
-from spark_sync.sources.regular_files import check_path, has_others, is_pattern, list_files
+from spark_sync.sources.regular_files import check_path, has_others, list_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +36,7 @@ def events(tmp_path: Path) -> Path:
     return directory
 
 
-FINE = ["events", "events/*.jsonl", "events/[ab].jsonl", "events/{a,b}.jsonl", "ev*/a.jsonl", "events/deeper", "none/*"]
+FINE = ["events", "events/*", "events/*.jsonl", "events/[ab].jsonl", "ev*/a.jsonl", "events/deeper", "none/*"]
 
 
 @pytest.mark.parametrize("pattern", FINE)
@@ -51,11 +46,10 @@ def test_regular_files_are_fine(events: Path, pattern: str) -> None:
 
 # Where a link stands, to what, and the paths that would follow it.
 LINKS: dict[str, tuple[str, str, list[str]]] = {
-    "a file": ("events/x.jsonl", "elsewhere/secret.jsonl", ["events", "events/*.jsonl", "events/{x,y}.jsonl", "ev*/*"]),
+    "a file": ("events/x.jsonl", "elsewhere/secret.jsonl", ["events", "events/*.jsonl", "ev*/*"]),
     "a file, by its name": ("events/x.jsonl", "elsewhere/secret.jsonl", ["events/x.jsonl", "events/[x-z].jsonl"]),
     "a directory": ("events/more", "elsewhere", ["events", "events/m*", "events/*/secret.jsonl", "events/mor?"]),
-    "a directory that a pattern passes": ("other", "elsewhere", ["o*/*.jsonl", "{other,events}*/secret.jsonl"]),
-    "something in a deeper directory": ("events/deeper/x", "elsewhere/secret.jsonl", ["events", "events/d*"]),
+    "a directory that a pattern passes": ("other", "elsewhere", ["o*/*.jsonl", "[oe]*/secret.jsonl"]),
     "nothing": ("events/x.jsonl", "nowhere", ["events", "events/*.jsonl"]),
 }
 
@@ -97,11 +91,6 @@ def test_the_directory_itself_may_be_a_link(events: Path) -> None:
     check_path(source(events.parent / "named" / "*.jsonl"))
 
 
-def test_a_pattern_that_takes_in_a_hidden_directory_is_refused(events: Path) -> None:
-    with pytest.raises(ConfigError, match=r"matches the hidden directory `.*\.incoming`; end it like"):
-        check_path(source(events / "*"))
-
-
 @pytest.mark.parametrize("path", [None, Path("nowhere-at-all")])
 def test_no_directory(path: Path | None) -> None:
     with pytest.raises(ConfigError, match=r"needs `path`|does not exist"):
@@ -112,14 +101,16 @@ def test_no_directory(path: Path | None) -> None:
 TREE = ["a.jsonl", "b.log", "_c.jsonl", ".d.jsonl", "e.jsonl._COPYING_", "deeper/f.jsonl", "_hidden/g.jsonl"]
 TREE += ["day=1/h.jsonl", "day=1/hour=2/i.jsonl", "day=1/_hour=2/j.jsonl", "deeper/day=1/k.jsonl"]
 READ: dict[str, list[str]] = {
-    "in": ["a.jsonl", "b.log", "day=1/h.jsonl", "day=1/hour=2/i.jsonl"],
-    "in/deeper": ["deeper/day=1/k.jsonl", "deeper/f.jsonl"],
+    "in": ["a.jsonl", "b.log"],
+    "in/deeper": ["deeper/f.jsonl"],
     "in/_hidden": ["_hidden/g.jsonl"],
     "in/*.jsonl": ["a.jsonl"],
     "in/[!_]*.jsonl": ["a.jsonl"],
     "in/*/*.jsonl": ["day=1/h.jsonl", "deeper/f.jsonl"],
-    "in/d*": ["day=1/h.jsonl", "day=1/hour=2/i.jsonl", "deeper/day=1/k.jsonl", "deeper/f.jsonl"],
-    "in/{a.jsonl,b.*,deeper/f.jsonl,_hidden/g.jsonl,b.log}": ["a.jsonl", "b.log", "deeper/f.jsonl"],
+    "in/d*/*": ["day=1/h.jsonl", "deeper/f.jsonl"],
+    "in/*/*/*": ["day=1/hour=2/i.jsonl", "deeper/day=1/k.jsonl"],
+    "in/d*": [],
+    "in/_*/*": [],
     "in/a.jsonl": ["a.jsonl"],
     "in/_c.jsonl": [],
     "in/../in/b.log": ["b.log"],
@@ -152,48 +143,6 @@ def test_a_name_that_is_no_text_ends_it(events: Path) -> None:
     Path(os.fsdecode(os.fsencode(events) + b"/\xff.jsonl")).touch()
     with pytest.raises(ConfigError, match="\ufffd\\.jsonl`, of source `s`, has a name that is not UTF-8; rename it"):
         list_files(source(events))
-
-
-NAMES = st.sampled_from(["a", "b", "ab", "_a", "a b", "%61", "a*", "[a]", "{a}", "\u00e4", "a+", "-", "^", "!"])
-PIECES = st.sampled_from(
-    ["a", "b", "*", "?", "[ab]", "[^a]", "[!b]", "{a,b}", "{a,?b}", "[a-b]", "%61", " ", "\\*", "\u00e4"]
-)
-PATTERNS = st.lists(st.lists(PIECES, min_size=1, max_size=3).map("".join), min_size=1, max_size=2).map("/".join)
-
-
-@pytest.mark.spark
-def test_the_files_that_are_read_are_those_of_spark_unless_hidden(spark: SparkSession) -> None:
-    @settings(max_examples=12, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
-    @given(st.lists(st.lists(NAMES, min_size=1, max_size=3), max_size=15), st.lists(PATTERNS, min_size=4, max_size=8))
-    def search(tree: list[list[str]], patterns: list[str]) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            root = Path(name) / "in"
-            root.mkdir()
-            for names in tree:
-                with suppress(OSError):  # one name for a file and a directory
-                    root.joinpath(*names).parent.mkdir(parents=True, exist_ok=True)
-                    root.joinpath(*names).touch()
-            for path in (root, *(root / pattern for pattern in patterns)):
-                if not is_pattern(path) and not path.exists():
-                    continue
-                assert [file.path for file in list_files(source(path))] == of_spark(spark, path), (tree, path)
-
-    search()
-
-
-def of_spark(spark: SparkSession, path: Path) -> list[str]:
-    """The files that Spark would read, without hidden ones."""
-    from pyspark.errors import AnalysisException
-
-    try:
-        files = spark.read.text(str(path)).inputFiles()
-    except AnalysisException as e:
-        if e.getCondition() == "PATH_NOT_FOUND":
-            return []
-        raise
-    found = {"/" + unquote(file.removeprefix("file:")).lstrip("/") for file in files}
-    fixed = next((n for n, part in enumerate(path.parts) if is_pattern(Path(part))), len(path.parts))
-    return sorted(file for file in found if not any(part.startswith("_") for part in Path(file).parts[fixed:]))
 
 
 @pytest.mark.spark
