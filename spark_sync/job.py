@@ -171,7 +171,6 @@ def fold_settings(
         ranks=ranks(sync.sources),
         impersonated=sync.impersonated,
         skew=round(sync.clock_skew * 1000),
-        unfinished_after=round(sync.unfinished_after * 1000),
         journals=known.journals,
         horizons=known.horizons,
         held=known.held,

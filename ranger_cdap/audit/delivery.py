@@ -8,7 +8,6 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ranger_cdap.audit.record import Auditable, AuditRecord
@@ -23,15 +22,6 @@ _MOST_AT_ONCE: Final = 500
 _FIRST_PAUSE: Final = 1.0
 _GATHERS: Final = 0.05  # seconds that records may wait for others, so that not every decision wakes a thread
 _LONGEST_PAUSE: Final = 60.0
-
-
-@dataclass(slots=True)
-class Counts:
-    """Delivery counts of a sink's records."""
-
-    delivered: int = 0
-    spooled: int = 0
-    lost: int = 0
 
 
 class Delivery:
@@ -51,7 +41,7 @@ class Delivery:
         spool: Spool | None = None,
         first_pause: float = _FIRST_PAUSE,
     ) -> None:
-        self.counts = Counts()
+        self.lost = 0
         self.name = name
         self._sink = sink
         self._capacity = capacity
@@ -74,7 +64,7 @@ class Delivery:
 
     def after_fork(self) -> None:
         """Begin without records: those queued at the fork are the parent's, which delivers them."""
-        self.counts = Counts()
+        self.lost = 0
         self._queue = deque()
         self._changed = threading.Condition()
         self._thread = self._stay = None
@@ -91,7 +81,7 @@ class Delivery:
             before = len(self._queue)
             room = 0 if self._closing else self._capacity - before
             if len(records) > room:
-                self.counts.lost += len(records) - room
+                self.lost += len(records) - room
                 records = records[:room]
             self._queue.extend(records)
             if self._thread is None:
@@ -114,8 +104,8 @@ class Delivery:
             self._sink.close()
             if self._spool is not None:
                 self._spool.close()
-        if self.counts.lost:
-            logger.warning("%d audit records for sink `%s` were lost", self.counts.lost, self.name)
+        if self.lost:
+            logger.warning("%d audit records for sink `%s` were lost", self.lost, self.name)
 
     def _start(self) -> None:
         if self._thread is None and not self._closing:
@@ -177,10 +167,9 @@ class Delivery:
         left = [record for record in batch if record.id not in self._settled]
         try:
             self._sink.write(left)
-            self.counts.delivered += len(left)
         except AuditRefused as e:
             if len(left) == 1 or e.rejected:
-                self._lose(len(left), len(e.rejected) or 1, e)
+                self._lose(len(e.rejected) or 1, e)
             else:
                 for record in left:
                     self._give_one(record)
@@ -190,13 +179,11 @@ class Delivery:
     def _give_one(self, record: AuditRecord) -> None:
         try:
             self._sink.write([record])
-            self.counts.delivered += 1
         except AuditRefused as e:
-            self._lose(1, 1, e)
+            self._lose(1, e)
 
-    def _lose(self, of: int, count: int, error: AuditRefused) -> None:
-        self.counts.lost += count
-        self.counts.delivered += of - count
+    def _lose(self, count: int, error: AuditRefused) -> None:
+        self.lost += count
         records = (
             "an audit record was rejected and is" if count == 1 else f"{count} audit records were rejected and are"
         )
@@ -222,13 +209,11 @@ class Delivery:
                 self._disk_works = False
                 break
             self._drop_first(len(batch))
-            if fits:
-                self.counts.spooled += len(batch)
-            else:
-                self.counts.lost += len(batch)
+            if not fits:
+                self.lost += len(batch)
         if self._closing:
             with self._changed:
-                self.counts.lost += len(self._queue)
+                self.lost += len(self._queue)
                 self._queue.clear()
 
     def _first(self) -> list[AuditRecord]:

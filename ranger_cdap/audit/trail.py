@@ -57,7 +57,7 @@ class AuditTrail:
     @property
     def lost(self) -> int:
         """Return how many records were lost, counted per sink."""
-        return self._lost + sum(sink.counts.lost for sink in self._sinks if isinstance(sink, Delivery))
+        return self._lost + sum(sink.lost for sink in self._sinks if isinstance(sink, Delivery))
 
     @property
     def refused(self) -> int:

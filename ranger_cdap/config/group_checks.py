@@ -50,7 +50,7 @@ def group_problems(groups: GroupSettings, ldap: LdapSettings) -> Iterator[Proble
         if name not in SOURCES:
             hint = suggestion(name, SOURCES)
             yield "groups.sources", f"there is no source of groups `{name}`{hint}; there are {', '.join(SOURCES)}"
-    for key in ("ttl", "deadline", "retry_after"):
+    for key in ("ttl", "deadline"):
         if not 0 < getattr(groups, key) < float("inf"):
             yield f"groups.{key}", f"`groups.{key}` must be greater than zero, not `{getattr(groups, key)}`"
     if not 0 <= groups.negative_ttl < float("inf"):

@@ -28,8 +28,6 @@ class GroupSettings(Table, frozen=True):
     """The same for a user that no source knows."""
     deadline: float = 2.0
     """Maximum seconds that a decision waits for groups; greater than zero."""
-    retry_after: float = 5.0
-    """Seconds after a failure without another attempt, in which groups are unknown at once; greater than zero."""
 
 
 class LdapSettings(Table, frozen=True):

@@ -246,7 +246,6 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
         "plugin.poll_interval": plugin.poll_interval,
         "plugin.max_staleness": plugin.max_staleness,
         "plugin.history_max_bytes": plugin.history_max_bytes,
-        "sync.unfinished_after": settings.sync.unfinished_after,
         "sync.keep_days": settings.sync.keep_days,
         "service.max_body": settings.service.max_body,
         "service.max_connections": settings.service.max_connections,

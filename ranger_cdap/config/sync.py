@@ -20,8 +20,6 @@ class SourceSettings(Table, frozen=True):
     """An event source: `audit`, `audit-kafka`, `audit-messaging`, `data-plane`, `http-access`, or one of a plugin."""
     path: Path | None = None
     """A directory of files, or a pattern of them."""
-    instance: str | None = None
-    """The instance whose events count; default: `cdap.instance`."""
     callers: tuple[str, ...] = ()
     """`data-plane`: the callers of the decision service whose records are trusted; default: none."""
     rank: int | None = None
@@ -105,8 +103,6 @@ class SyncSettings(Table, frozen=True):
     """Hold-back in seconds ([what waits](../explanation/ownership.md#when-it-is-decided)); 0 for one source only."""
     clock_skew: float = 2.0
     """Maximum difference of the clocks of two processes, in seconds."""
-    unfinished_after: float = 600.0
-    """Seconds after which an allowed request without a record of its result counts as lost; greater than zero."""
     uncorroborated: Literal["hold", "grant"] = "hold"
     """Creations without a journalled check: held, or granted, although one stolen secret can forge them."""
     non_creators: tuple[str, ...] = ("cdap", "root")

@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 _BUSY: Final = LookupOutcome(failure="too many users are looked up at the same time", has_answered=False)
 
+RETRY_SECONDS: Final = 5.0
+"""After a failure nothing asks the directory again for so long: groups are unknown at once."""
 REJECTED_SECONDS: Final = 60.0
 """Seconds between attempts with credentials that were rejected: directories lock accounts after a few."""
 
@@ -120,9 +122,7 @@ class GroupDirectory:
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(self._at_once)
         self._running: dict[str, Future[LookupOutcome]] = {}
-        self._cache = GroupCache(
-            CacheLimits(settings.ttl, settings.negative_ttl, settings.deadline, settings.retry_after)
-        )
+        self._cache = GroupCache(CacheLimits(settings.ttl, settings.negative_ttl, settings.deadline, RETRY_SECONDS))
 
     def _begin(self, lookup: Lookup, running: Future[LookupOutcome]) -> None:
         """Look up in a thread of its own: no time-out of a library bounds the sum of its steps."""
@@ -147,9 +147,9 @@ class GroupDirectory:
         try:
             return LookupOutcome(groups=self._from_sources(user, deadline))
         except CredentialsRejected as e:
-            return LookupOutcome(failure=str(e), unavailable_for=max(REJECTED_SECONDS, self._settings.retry_after))
+            return LookupOutcome(failure=str(e), unavailable_for=REJECTED_SECONDS)
         except (GroupSourceUnavailable, ConfigError) as e:  # of a secret that cannot be read
-            return LookupOutcome(failure=str(e), unavailable_for=self._settings.retry_after)
+            return LookupOutcome(failure=str(e), unavailable_for=RETRY_SECONDS)
         except GroupLookupFailed as e:
             return LookupOutcome(failure=str(e))
         except Exception as e:

@@ -67,7 +67,7 @@ class Ingestion:
     def _read_few(
         self, configured: SourceSettings, reader: LineReader, log: FileLog, files: Sequence[SourceFile]
     ) -> SourceReport:
-        found = read_lines(files, reader, configured, self._instance(configured), self.now)
+        found = read_lines(files, reader, configured, self.settings.cdap.instance, self.now)
         rejected = write_dead_letters(found.dead_letters, self.settings.sync.state_dir)
         events = self.ledger.add_events(found.events)
         log.add(found.files)
@@ -98,16 +98,13 @@ class Ingestion:
     def _extract(self, lines: DataFrame, configured: SourceSettings, source: EventSource) -> SourceReport:
         from spark_sync.ingest.extraction import Extraction
 
-        with Extraction(lines, source, configured, self._instance(configured), now=self.now) as extraction:
+        with Extraction(lines, source, configured, self.settings.cdap.instance, now=self.now) as extraction:
             return SourceReport(
                 configured.name,
                 extraction.line_count(),
                 write_dead_letters(extraction.dead_letters(), self.settings.sync.state_dir),
                 self.ledger.add_frame(extraction.events()),
             )
-
-    def _instance(self, configured: SourceSettings) -> str:
-        return configured.instance or self.settings.cdap.instance
 
     def _checkpoint(self, configured: SourceSettings) -> Path:
         return (self.settings.sync.state_dir / CHECKPOINTS / configured.name).absolute()

@@ -23,7 +23,6 @@ FEWER_LEVELS: Final = "the resource has fewer levels than its type"
 A_PATTERN: Final = "the resource is a pattern of several entities"
 OTHER_PRIVILEGE: Final = "denied for another privilege of the same operation"
 OTHER_REASON: Final = "denied for a reason outside of the policies"
-NOT_REPLAYED: Final = (OUTSIDE, NO_TYPE, NO_ACCESS, FEWER_LEVELS, A_PATTERN, OTHER_PRIVILEGE, OTHER_REASON)
 
 _OURS: Final = "cdap"
 _ALWAYS: Final = frozenset({ANY_ACCESS, ADMIN_ACCESS, SUPER_USER_ACCESS})
@@ -56,7 +55,7 @@ class RequestBuilder:
         return (path, values) if len(values) == len(path) else FEWER_LEVELS
 
     def request(self, event: AuditEvent, groups: frozenset[str]) -> AccessRequest | str:
-        """Return the request of an event by a user in these groups, or one of `NOT_REPLAYED`."""
+        """Return the request of an event by a user in these groups, or the reason for which there is none."""
         if event.enforcer not in POLICIES_DECIDED:
             return OUTSIDE
         levels = self.levels(event.type, event.resource)

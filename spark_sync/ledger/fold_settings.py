@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ranger_cdap.service.events.record_events import UNFINISHED_AFTER
 from spark_sync.ledger.event import NEVER, EntityEvent, Stage
 from spark_sync.ledger.life import GrantTerms
 from spark_sync.ledger.request import UNKNOWN
@@ -37,7 +38,7 @@ class FoldSettings:
     ranks: Mapping[str, int] = field(default_factory=dict)
     impersonated: Literal["owner", "requester"] = "owner"
     skew: int = 2_000
-    unfinished_after: int = 600_000
+    unfinished_after: int = round(UNFINISHED_AFTER * 1000)
     journals: Mapping[str, int] = field(default_factory=dict)
     horizons: Mapping[str, int] = field(default_factory=dict)
     held: Mapping[str, int] = field(default_factory=dict)

@@ -104,7 +104,7 @@ def test_a_record_that_cannot_be_encoded_does_not_end_the_delivery(caplog: pytes
         delivery.write([msgspec.structs.replace(numbered(1), reqUser="\udc80")])
         delivery.write([numbered(number) for number in range(2, 9)])
         delivery.close(timeout=PATIENCE)
-    assert delivery.counts.lost == 8
+    assert delivery.lost == 8
     assert "8 audit records for sink `store` were lost" in caplog.text
 
 
@@ -138,7 +138,7 @@ def test_each_record_is_stored_or_rejected_once(
         delivery.close(timeout=PATIENCE)
     assert store.stored == {one.id: one for one in sent if one.id not in rejected}
     lost = len({one.id for one in sent} & rejected)
-    assert (delivery.counts.delivered, delivery.counts.lost) == (len(sent) - lost, lost)
+    assert delivery.lost == lost
 
 
 @settings(max_examples=40)
@@ -155,7 +155,7 @@ def test_programs_that_end_in_the_middle_leave_the_rest_to_the_next(lives: list[
             delivery.write(mine)
             sent += mine
             delivery.close(timeout=PATIENCE)
-            assert delivery.counts.lost == 0
+            assert delivery.lost == 0
         store.restart(())
         last = Delivery("store", store, capacity=CAPACITY, spool=Spool(Path(directory), "store", max_bytes=1 << 20))
         store.has({one.id for one in sent})

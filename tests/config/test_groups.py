@@ -90,7 +90,6 @@ def test_what_a_directory_needs(ldap: dict[str, Any], allowed: bool) -> None:
         ({"ttl": 0}, "`groups.ttl` must be greater than zero"),
         ({"negative_ttl": -1}, "`groups.negative_ttl` must be zero or greater"),
         ({"deadline": 61}, "must be at most 60"),
-        ({"retry_after": 0}, "`groups.retry_after` must be greater than zero"),
         ({"static": {"alice": "staff"}}, "`groups.static[...]`: expected a list"),
     ],
 )

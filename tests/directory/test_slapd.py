@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config.loader import parse_settings
-from ranger_cdap.directory import ldap_connection, ldap_groups
+from ranger_cdap.directory import group_directory, ldap_connection, ldap_groups
 from ranger_cdap.directory.group_directory import GroupDirectory
 from ranger_cdap.errors import GroupLookupFailed
 from ranger_cdap.plugins.manager import ConfiguredGroups, plugin_manager
@@ -288,10 +288,11 @@ def test_connections_are_used_again_and_idle_ones_are_not(own: SlapdServer, monk
     assert len(opened) == 2
 
 
-def test_by_the_engine_through_an_outage_and_a_removal(own: SlapdServer) -> None:
+def test_by_the_engine_through_an_outage_and_a_removal(own: SlapdServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Denied by a group stays denied, allowed by a group is denied; recovery and removal take effect by themselves."""
+    monkeypatch.setattr(group_directory, "RETRY_SECONDS", 0.2)
     plugins = plugin_manager(entry_points=False)
-    groups = directory(own, {"ttl": 0.3, "negative_ttl": 0.3, "deadline": 1, "retry_after": 0.2}, read_timeout=0.3)
+    groups = directory(own, {"ttl": 0.3, "negative_ttl": 0.3, "deadline": 1}, read_timeout=0.3)
     plugins.register(ConfiguredGroups(groups))
     base = policy(1, {"namespace": "ns1"}, ["alice", "bob"], ["read"])
 

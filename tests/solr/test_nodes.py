@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
 from ranger_cdap.audit.delivery import Delivery
-from ranger_cdap.audit.record import event_id
+from ranger_cdap.audit.record import AuditRecord, event_id
 from ranger_cdap.audit.spool import Spool
 from ranger_cdap.config import AuditSettings
 from tests.service.serve_process import until
@@ -21,6 +22,23 @@ from tests.solr.test_access_page import record
 
 pytestmark = pytest.mark.solr
 PATIENCE = 60.0
+
+
+class Confirmed:
+    """A sink that counts the records which Solr confirmed."""
+
+    def __init__(self, found: AuditSink) -> None:
+        self.number = 0
+        self._sink = found
+        self.close = found.close
+
+    def write(self, records: Sequence[AuditRecord]) -> None:
+        self._sink.write(records)
+        self.number += len(records)
+
+    def reach(self, number: int) -> None:
+        """Wait until so many records are confirmed."""
+        until(lambda: self.number == number, within=PATIENCE)
 
 
 def sink(*nodes: str, collection: str = COLLECTION) -> AuditSink:
@@ -51,22 +69,18 @@ def test_whichever_node_is_down_each_record_is_there_once(solr: SolrCloud, stopp
     sent = [record(reqUser=user) for _ in range(3 * len(stopped))]
     with TemporaryDirectory() as directory:
         spool = Spool(Path(directory), "solr", max_bytes=1 << 20)
-        delivery = Delivery("solr", sink(*solr.nodes), capacity=100, spool=spool, first_pause=0.05)
+        confirmed = Confirmed(sink(*solr.nodes))
+        delivery = Delivery("solr", confirmed, capacity=100, spool=spool, first_pause=0.05)
         for place, one in enumerate(sent):
             if place % 3 == 1:
                 # Solr itself may lose what a node confirms while it stops.
-                _delivered(delivery, place)
+                confirmed.reach(place)
                 solr.stop(stopped[place // 3])
             elif place % 3 == 2:
                 solr.start(stopped[place // 3])
             delivery.write([one])
-        _delivered(delivery, len(sent))
+        confirmed.reach(len(sent))
         delivery.close()
     # A node that was just started shows what it missed once its replica has recovered.
     wanted = sorted(one.id for one in sent)
     until(lambda: sorted(shown["id"] for shown in solr.page(reqUser=user)) == wanted, within=PATIENCE)
-
-
-def _delivered(delivery: Delivery, number: int) -> None:
-    """Wait until so many records are confirmed."""
-    until(lambda: delivery.counts.delivered == number, within=PATIENCE)

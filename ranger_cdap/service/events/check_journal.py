@@ -23,6 +23,7 @@ from ranger_cdap.cdap.entity import resolve_entity
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidEntity
 from ranger_cdap.service.events.event_store import EventStore
+from ranger_cdap.service.events.record_events import UNFINISHED_AFTER
 from ranger_cdap.service.http.callers import Caller, CallerRole
 from ranger_cdap.service.wire.cdap_wire import EnforceRequest
 from ranger_cdap.service.wire.event_wire import CHECK_VERSION, JournalledCheck, Record, journal_line
@@ -149,7 +150,7 @@ class CheckJournal:
     def of(cls, settings: Settings, store: EventStore) -> CheckJournal:
         """Return the journal of the settings; the limit applies to users who can be creators."""
         unlimited = frozenset({settings.master.name, *settings.sync.non_creators})
-        return cls(store, settings.cdap.instance, OpenChecks(settings.sync.unfinished_after), unlimited)
+        return cls(store, settings.cdap.instance, OpenChecks(UNFINISHED_AFTER), unlimited)
 
     def entry(self, caller: Caller, body: EnforceRequest) -> Entry | None:
         """Return the entry to write before the check is allowed, if any."""

@@ -24,6 +24,9 @@ Outcome = Literal["done", "unclear", "nothing"]
 NO_STATUS: Final = -1
 """Status of a request whose answer is unknown."""
 
+UNFINISHED_AFTER: Final = 600.0
+"""Seconds after which an allowed request without a record of its result counts as lost."""
+
 _Fitting = tuple[RequestRow, Mapping[str, str]]
 _SAFE: Final = ("GET", "HEAD", "OPTIONS")
 """Methods of requests that create nothing."""

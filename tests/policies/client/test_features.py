@@ -27,6 +27,7 @@ FEATURES = (RESOURCES, SCRIPTS, MARKERS)
 
 PASSWORD = Secret("Older-Ranger-1")
 SERVICE = "cdapdev"
+FEATURES = (RESOURCES, SCRIPTS, MARKERS)
 RELEASES: dict[Release, tuple[Feature, ...]] = {
     (2, 1): (RESOURCES, SCRIPTS, MARKERS),
     (2, 3): (RESOURCES, SCRIPTS, MARKERS),

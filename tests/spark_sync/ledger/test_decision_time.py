@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.config import SourceSettings, SyncSettings
+from ranger_cdap.service.events.record_events import UNFINISHED_AFTER
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.fold import fold
 from spark_sync.ledger.fold_settings import FoldSettings
@@ -24,7 +25,7 @@ STORED = 1_000_000
 SECOND = 1_000
 HOLD_BACK = round(SyncSettings().hold_back * 1000)
 SKEW = round(SyncSettings().clock_skew * 1000)
-UNFINISHED = round(SyncSettings().unfinished_after * 1000)
+UNFINISHED = round(UNFINISHED_AFTER * 1000)
 LAG = 500
 """How far a watermark is behind."""
 LONG = HOLD_BACK + LAG + 30 * SECOND
