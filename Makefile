@@ -185,7 +185,7 @@ pages: $(STAMP) ## the generated pages of docs/reference
 # MkDocs and its theme, in an environment of their own, and the scripts that the theme would load from another host.
 SITE := $(VENV)/site
 export SITE_SCRIPTS := $(CURDIR)/$(SITE)/scripts
-# The theme's advice about its successor is in docs/decisions/site.md.
+# The theme's advice about its successor is in docs/decisions/choices.md.
 site site-version: export NO_MKDOCS_2_WARNING := 1
 # With --quiet MkDocs would not count its warnings, and so never be strict.
 .PHONY: site

@@ -1,7 +1,7 @@
 """A parametrized function is one test: its rows run one after the other, and its report names each row that failed.
 
 Each row has fixtures of its own, as ever. With `-k`, or a row's name on the command line
-(`tests/x/test_y.py::test_z[row]`), each row is a test of its own. So is a row of a function of which a row has markers
+(`path::test[row]`), each row is a test of its own. So is a row of a function of which a row has markers
 or a fixture has parameters.
 """
 

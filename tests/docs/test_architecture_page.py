@@ -94,7 +94,12 @@ def test_the_layout_is_that_of_the_import_contracts() -> None:
         for name in layer.split(" | ")
     ]
 
-    listed = re.findall(r"^\| `([\w.]+)` \| ", section("Layout"), re.MULTILINE)
+    packages, inside = section("Layout").split("\n### ")
+    rows = re.findall(r"^\| `([\w.]+)` \| (.*) \|$", inside, re.MULTILINE)
+    listed = [
+        *re.findall(r"^\| `([\w.]+)` \| ", packages, re.MULTILINE),
+        *(f"{package}.{name}" for package, names in rows for name in re.findall(r"`(\w+)`", names)),
+    ]
 
     assert listed == held
 

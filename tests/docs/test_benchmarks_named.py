@@ -54,8 +54,10 @@ def test_a_page_names_benchmarks_and_options_that_there_are(page: Path) -> None:
     assert lost(text_of(page)) == set()
 
 
-def test_every_decision_on_speed_says_how_it_was_measured() -> None:
-    assert {page.name for page in NAMING} >= {path.name for path in (ROOT / "docs" / "decisions").glob("*-speed.md")}
+def test_each_part_of_the_page_on_speed_says_how_it_was_measured() -> None:
+    parts = re.split(r"^## ", text_of(ROOT / "docs" / "decisions" / "speed.md"), flags=re.MULTILINE)[1:]
+    assert len(parts) > 3
+    assert [part.splitlines()[0] for part in parts if not CALLED.search(part)] == []
 
 
 @pytest.mark.parametrize(

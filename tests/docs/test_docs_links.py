@@ -13,7 +13,7 @@ from tests.docs.markdown_pages import ROOT, anchors, links, pages, prose_of, tra
 INDEX = ROOT / "docs" / "README.md"
 # What a command makes for one machine alone.
 MADE = {"docker/secrets"}
-KINDS = {"readers", "tutorial", "how-to", "reference", "explanation", "decisions"}
+KINDS = {"tutorial", "how-to", "reference", "explanation", "decisions"}
 
 
 def target_of(page: Path, link: str) -> tuple[Path, str]:

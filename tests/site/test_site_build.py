@@ -12,7 +12,7 @@ from tests.docs.fresh_clone import fresh_clone, fresh_environment
 
 pytestmark = pytest.mark.site
 
-PAGE = "docs/readers/operator.md"
+PAGE = "docs/explanation/scale.md"
 MARKER = "only-for-its-owner"
 MISTAKES = {
     "no such page": ("[a](nowhere.md)", "'nowhere.md'"),
@@ -46,7 +46,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         secret.parent.mkdir(exist_ok=True)
         secret.write_text(MARKER)
     (clone / "examples/alerts/link.txt").symlink_to(directory / "outside.txt")
-    (clone / "docs/readers/unlisted.md").write_text("# Unlisted\n")
+    (clone / "docs/explanation/unlisted.md").write_text("# Unlisted\n")
     with (clone / PAGE).open("a") as page:
         page.writelines(f"\n{link}\n" for link, _ in MISTAKES.values())
     environment = fresh_environment(directory)
@@ -75,7 +75,7 @@ def test_a_mistake_is_named_with_its_page(build: Build, mistake: str) -> None:
 
 
 def test_a_page_that_the_index_does_not_list_is_named(build: Build) -> None:
-    assert "docs/readers/unlisted.md" in build.said
+    assert "docs/explanation/unlisted.md" in build.said
 
 
 def test_only_what_is_under_version_control_becomes_public(build: Build) -> None:

@@ -1,4 +1,4 @@
-"""Index of policies by resource, to match without scanning all of them (docs/decisions/engine-speed.md).
+"""Index of policies by resource, to match without scanning all of them (docs/decisions/speed.md).
 
 There is one index per *shape*: the tuple of resource names of a request. Levels with exact values are keys of maps,
 one map for each combination of exact levels; the rest (prefixes, wildcards, macros, exclusions) is tested one by one,
