@@ -137,7 +137,11 @@ test-oldest-spark: setup ## the tests of the sync job on the oldest PySpark that
 .PHONY: test-ranger
 test-ranger: $(STAMP) ## the flows on a real Ranger Admin (RANGER_URL, RANGER_PASSWORD; make ranger-up starts one)
 	@test -n "$$RANGER_URL" || { echo 'set RANGER_URL and RANGER_PASSWORD: the real Ranger Admin, and the password of its admin' >&2; exit 2; }
-	$(BIN)/pytest -q -m real_ranger tests
+	$(BIN)/pytest -q -m real_ranger tests/real_ranger
+
+.PHONY: clean-ranger
+clean-ranger: $(STAMP) ## what interrupted flows left on a real Ranger Admin (RANGER_URL, RANGER_PASSWORD)
+	$(BIN)/python -m tests.real_ranger.clean
 
 test-plugin: export PYTHONSAFEPATH := 1
 test-plugin: $(STAMP) ## the example plugin, installed beside the wheel

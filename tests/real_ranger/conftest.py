@@ -15,9 +15,8 @@ from tempfile import gettempdir
 import pytest
 from filelock import FileLock
 
-from ranger_cdap.config import Secret
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from tests.real_ranger.estate import PASSWORD, Address, Estate
+from tests.real_ranger.estate import PASSWORD, Address, Estate, address_of_environment
 
 REAL = pytest.param("real", marks=pytest.mark.real_ranger)
 
@@ -28,10 +27,9 @@ def address(request: pytest.FixtureRequest) -> Iterator[Address]:
     if request.param == "real":
         if "RANGER_URL" not in os.environ:
             pytest.skip("needs a real Ranger Admin: set RANGER_URL")
-        password = Secret(os.environ["RANGER_PASSWORD"])
         # One file at a time, whatever the number of workers: another one's policies would be taken for this one's.
         with FileLock(Path(gettempdir()) / "ranger-cdap-real-ranger.lock"):
-            yield Address(os.environ["RANGER_URL"].rstrip("/"), os.environ.get("RANGER_USER", "admin"), password)
+            yield address_of_environment()
         return
     with EmbeddedAdmin(
         admin_password=PASSWORD.reveal(), policy_deltas=request.param == "embedded with deltas"

@@ -5,6 +5,7 @@ Law: after `clean` the server has what it had before, so a real one that others 
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import time
@@ -41,7 +42,7 @@ _VOLATILE: Final = frozenset(
     }
 )
 # The lists of a server: path, and the member with the rows where the answer is no list.
-_LISTS: Final = {
+LISTS: Final = {
     "definitions": (f"{V2}/servicedef", ""),
     "services": (f"{V2}/service", ""),
     "policies": (f"{V2}/policy", ""),
@@ -59,6 +60,12 @@ class Address:
     url: str
     user: str
     password: Secret
+
+
+def address_of_environment() -> Address:
+    """The real Ranger Admin that the variables RANGER_URL, RANGER_USER and RANGER_PASSWORD name."""
+    user, password = os.environ.get("RANGER_USER", "admin"), Secret(os.environ["RANGER_PASSWORD"])
+    return Address(os.environ["RANGER_URL"].rstrip("/"), user, password)
 
 
 @dataclass
@@ -107,7 +114,7 @@ class Estate:
 
     def listed(self, kind: str) -> list[Json]:
         """All rows of a list, page by page."""
-        path, member = _LISTS[kind]
+        path, member = LISTS[kind]
         rows: dict[Any, Json] = {}
         while True:
             answer = self.done("GET", f"{path}?startIndex={len(rows)}&pageSize={_PAGE}")
@@ -118,12 +125,16 @@ class Estate:
 
     def state(self) -> dict[str, list[Json]]:
         """All there is, without what every change alters."""
-        kinds = {kind: sorted(self.listed(kind), key=lambda row: row["id"]) for kind in _LISTS}
+        kinds = {kind: sorted(self.listed(kind), key=lambda row: row["id"]) for kind in LISTS}
         found = {kind: [_lasting(row) for row in rows] for kind, rows in kinds.items()}
         zones = [zone["name"] for zone in found["zones"]]
         for zone in zones:
             found["policies"] += map(_lasting, self.done("GET", f"{V2}/policy?zoneName={zone}&pageSize=10000"))
-        return found | {"tags": [{"types": sorted(self.done("GET", "/service/tags/types"))}]}
+        return found | {"tags": [{"types": self.tag_types()}]}
+
+    def tag_types(self) -> list[str]:
+        """The names of all types of tags."""
+        return sorted(self.done("GET", "/service/tags/types"))
 
     def versions(self) -> dict[str, int]:
         """The versions of the flow's service and its policies: any write raises one."""
@@ -262,7 +273,7 @@ class Estate:
 
     def _clean_tag_types(self) -> None:
         """A real Ranger Admin keeps a type of tags without a service that uses it; the embedded one does not."""
-        for name in self.done("GET", "/service/tags/types"):
+        for name in self.tag_types():
             if name.startswith(self.token):
                 found = self.done("GET", f"/service/tags/tagdef/name/{name}")
                 self.done("DELETE", f"/service/tags/tagdef/{found['id']}")

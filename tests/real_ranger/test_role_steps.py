@@ -1,4 +1,4 @@
-"""Steps for roles, carried out in the embedded Ranger Admin while others change it; a test is also for a real one."""
+"""Steps of a plan for roles, carried out while others change Ranger."""
 
 from __future__ import annotations
 
