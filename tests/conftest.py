@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import importlib.metadata
 import os
-from collections.abc import Generator, Iterator
+import sys
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
+from importlib.metadata import Distribution
 from typing import TYPE_CHECKING
 
 import pytest
@@ -87,6 +90,34 @@ def _own_state_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     """What is audited by default does not go among the records of whoever runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+class _Package:
+    """An installed package whose entry points were read."""
+
+    def __init__(self, distribution: Distribution) -> None:
+        self._distribution = distribution
+        self.entry_points = distribution.entry_points
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._distribution, name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packages_are_read_once() -> Iterator[None]:
+    """Each command looks through all installed packages for plugins, and tests run thousands in one process."""
+    read, known = importlib.metadata.distributions, dict[tuple[str, ...], list[_Package]]()
+
+    def distributions(**named: object) -> Iterable[object]:
+        if named:
+            return read(**named)
+        if tuple(sys.path) not in known:
+            known[tuple(sys.path)] = [_Package(distribution) for distribution in read()]
+        return known[tuple(sys.path)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(importlib.metadata, "distributions", distributions)
         yield
 
 

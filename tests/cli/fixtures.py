@@ -66,9 +66,8 @@ USERS = {"userGroupMapping": {"carol": ["etl"], "dan": ["oncall"], "zoe": ["sale
 
 def download(policies: Sequence[Json], **more: Any) -> Json:
     """A document of its own: a test may change what is in it, and other tests have the same policies."""
-    definition = servicedef.service_definition()
-    document = {"serviceName": "cdapdev", "policyVersion": 7, "serviceDef": definition, "policies": list(policies)}
-    return copy.deepcopy({**document, **more})
+    document = {"serviceName": "cdapdev", "policyVersion": 7, "policies": list(policies), **more}
+    return {"serviceDef": servicedef.service_definition(), **copy.deepcopy(document)}
 
 
 def named(folder: Path, policies: Sequence[Json] = COMPANY) -> list[str]:

@@ -58,14 +58,18 @@ class Passage:
         return f"{self.file}:{self.line}"
 
 
-def passages(path: Path) -> Iterator[Passage]:
-    """The texts of a file: of Python its comments and docstrings, of pages everything but blocks, else all of it."""
+@cache
+def passages(path: Path) -> tuple[Passage, ...]:
+    """The texts of a file: of Python its comments and docstrings, of pages everything but blocks, else all of it.
+
+    Python without anything that looks like a citation has none: to find its comments would take ten times longer.
+    """
     name = str(path.relative_to(ROOT))
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        yield from _of_python(name, text)
-    else:
-        yield Passage(name, 1, prose_of(path) if path.suffix == ".md" else text)
+        may_cite = any(form.search(text) for form in (_PAGE, _PATH, _OUTSIDE, _FACTS))
+        return tuple(_of_python(name, text)) if may_cite else ()
+    return (Passage(name, 1, prose_of(path) if path.suffix == ".md" else text),)
 
 
 def lost(passage: Passage) -> list[str]:
@@ -125,6 +129,7 @@ def _without(match: re.Match[str]) -> str:
     return "" if all(wanted) else match[0].strip()
 
 
+@cache
 def _page_named(name: str) -> Path | None:
     """The page of that name or path; a path may begin anywhere, as links do."""
     parts = tuple(part for part in name.split("/") if part not in ("..", "."))
@@ -140,13 +145,20 @@ def _has_section(page: Path, number: str) -> bool:
     return any(re.match(rf"{re.escape(number)}\.?(?: |$)", heading) for heading in _headings(page))
 
 
+@cache
+def _folders() -> frozenset[str]:
+    """The folders of the repository itself."""
+    return frozenset(one.split("/")[0] for one in tracked())
+
+
+@cache
 def _missing_path(cited: str) -> str:
     """The path, if it begins with a folder of ours and is not there, or lacks the test it names."""
     path, _, name = cited.partition("::")
-    ours = {one.split("/")[0] for one in tracked()}
-    if path.split("/")[0] not in ours or any(mark in path for mark in "<>{}…$"):
+    if path.split("/")[0] not in _folders() or any(mark in path for mark in "<>{}…$"):
         return ""
     made = any(fnmatch.fnmatch(path, pattern) for pattern in MADE)
-    if not made and not fnmatch.filter(tracked(), path.rstrip("/")):
+    path = path.rstrip("/")
+    if not made and path not in tracked() and not fnmatch.filter(tracked(), path):
         return cited
     return "" if not name or f"def {name.partition('[')[0]}(" in text_of(ROOT / path) else cited

@@ -49,6 +49,7 @@ def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
+@cache
 def prose_of(page: Path) -> str:
     """The page without its fenced blocks."""
     return _FENCE.sub("", text_of(page))

@@ -22,12 +22,12 @@ def passages_of(folder: str) -> Iterator[Passage]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_everything_cited_is_in_the_repository(folder: str) -> None:
-    assert {str(passage): lost(passage) for passage in passages_of(folder) if lost(passage)} == {}
+    assert {str(passage): said for passage in passages_of(folder) if (said := lost(passage))} == {}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_nothing_beside_the_repository_is_cited(folder: str) -> None:
-    assert {str(passage): outside(passage) for passage in passages_of(folder) if outside(passage)} == {}
+    assert {str(passage): said for passage in passages_of(folder) if (said := outside(passage))} == {}
 
 
 @pytest.mark.parametrize(
