@@ -28,7 +28,7 @@ from ranger_cdap.service.app import create_app
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.http.callers import CallerRole, Callers
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.metrics import ServiceMetrics
 from ranger_cdap.service.http.server import HttpServer
 from ranger_cdap.service.state.app_state import AppState
@@ -116,7 +116,7 @@ def serving(
     enforcement: Enforcement | None = None,
     admin: AdminSettings = AdminSettings(),  # noqa: B008 - immutable
     telemetry: Telemetry | None = None,
-    limits: Limits = Limits(),  # noqa: B008 - immutable
+    limits: ServiceLimits = ServiceLimits(),  # noqa: B008 - immutable
     **service: Any,
 ) -> Iterator[World]:
     """A service that decides by these policies, and for `others` besides CDAP; `service` are settings of it."""

@@ -10,7 +10,7 @@ import pytest
 from ranger_cdap.config import JwtSettings, PluginSettings, ProxySettings
 from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import SHORTEST_SECRET, CallerRole
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.signing_keys import POLL_INTERVAL
 from ranger_cdap.service.table import ROUTES
 
@@ -26,7 +26,7 @@ def test_every_setting_is_named(struct: type[msgspec.Struct]) -> None:
 
 
 def test_its_limits_are_those_of_the_service() -> None:
-    limits, section = Limits(), PAGE.split("## Limits per caller")[1]
+    limits, section = ServiceLimits(), PAGE.split("## Limits per caller")[1]
     for said in (
         f"after {limits.idle_seconds:.0f} seconds",
         f"longer than {limits.body_seconds:.0f} seconds",

@@ -1,4 +1,4 @@
-"""`Limits`: bounds of a decision service that suit every installation; those that depend on its load are settings."""
+"""Bounds of a decision service that suit every installation; those that depend on its load are settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServiceLimits:
     """Bounds of a service; a service has the defaults."""
 
     batch: int = 5_000

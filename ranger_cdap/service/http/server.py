@@ -13,7 +13,7 @@ from ranger_cdap.config import ServiceSettings
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.listener import listen, stop_signals
 from ranger_cdap.service.http.connections import Connections, Listener
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.server_tls import ServerTls
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class HttpServer:
         ServerError: the port is in use.
     """
 
-    def __init__(self, settings: ServiceSettings, limits: Limits = Limits()) -> None:  # noqa: B008 - immutable
+    def __init__(self, settings: ServiceSettings, limits: ServiceLimits = ServiceLimits()) -> None:  # noqa: B008 - immutable
         check_exposure(settings)
         self._tls = ServerTls(settings) if settings.tls_certificate else None
         self._settings = settings

@@ -20,7 +20,7 @@ from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
 from ranger_cdap.service.grants.role_forwarder import RoleForwarder
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.metrics import ServiceMetrics, journal_metrics, state_metrics, token_key_metrics
 from ranger_cdap.service.http.signing_keys import FetchedKeys
 from ranger_cdap.service.state.handshake import SettingsDrift
@@ -39,7 +39,7 @@ class AppState:
     services: Mapping[str, RangerService]
     metrics: ServiceMetrics
     generation: PolicyGeneration = field(default_factory=PolicyGeneration)
-    limits: Limits = Limits()  # noqa: RUF009 - immutable
+    limits: ServiceLimits = ServiceLimits()  # noqa: RUF009 - immutable
     settings_drift: SettingsDrift = field(default_factory=SettingsDrift)
     events: Events | None = None
     grant_forwarder: GrantForwarder | None = None

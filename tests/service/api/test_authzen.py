@@ -12,7 +12,7 @@ import pytest
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from tests.authz.fixtures import Json, policy
 from tests.service.fixtures import Answer, World, serving
 from tests.service.record_services import DATA, people, records, things
@@ -30,7 +30,7 @@ OTHERS = (records(), things())
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with serving(CDAP, tmp_path_factory.mktemp("authzen"), others=OTHERS, limits=Limits(batch=4)) as running:
+    with serving(CDAP, tmp_path_factory.mktemp("authzen"), others=OTHERS, limits=ServiceLimits(batch=4)) as running:
         yield running
 
 

@@ -12,7 +12,7 @@ from ranger_cdap.config import AdminSettings
 from ranger_cdap.policies.manage.proposed_admins import AdminProposal, read_proposal
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from tests.authz.fixtures import Json, engine, policy
 from tests.service.fixtures import World, serving
 
@@ -97,7 +97,7 @@ def test_nobody_but_a_user_sees_anything(world: World) -> None:
 
 
 def test_more_entities_than_allowed_are_refused(tmp_path: Path) -> None:
-    with serving([], tmp_path, limits=Limits(batch=2)) as world:
+    with serving([], tmp_path, limits=ServiceLimits(batch=2)) as world:
         body = {"principal": {"name": "bob"}, "entities": [entity(*NS1)] * 3}
         answer = world.ask("enforce", "POST", "/cdap/v1/visible", body)
     assert (answer.status, answer.json["message"]) == (400, "`entities` has more than 2")

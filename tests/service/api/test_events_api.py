@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from ranger_cdap.service.http.callers import CallerRole
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from tests.disk_faults import full_disk
 from tests.service.event_samples import Json, files_in, record, stored_in
 from tests.service.fixtures import CALLERS, Answer, World, caller, secret_of, serving
@@ -70,7 +70,7 @@ def test_a_list_that_comes_twice_is_refused_whole(tmp_path: Path) -> None:
 
 
 def test_more_records_than_allowed_are_refused(tmp_path: Path) -> None:
-    with serving([], tmp_path, limits=Limits(batch=2)) as world:
+    with serving([], tmp_path, limits=ServiceLimits(batch=2)) as world:
         answer = post(world, record(1), record(2), record(3))
     assert (answer.status, answer.json["message"]) == (400, "`records` has more than 2")
     assert stored_in(tmp_path / "events") == []

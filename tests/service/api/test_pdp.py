@@ -10,7 +10,7 @@ import pytest
 
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from tests.authz.fixtures import Json, policy
 from tests.service.fixtures import Answer, World, serving
 from tests.service.record_services import people, records, things
@@ -22,7 +22,7 @@ RECORDS = {"serviceName": "records"}
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with serving(
-        CDAP, tmp_path_factory.mktemp("pdp"), others=[records(), things(), people()], limits=Limits(batch=6)
+        CDAP, tmp_path_factory.mktemp("pdp"), others=[records(), things(), people()], limits=ServiceLimits(batch=6)
     ) as running:
         yield running
 

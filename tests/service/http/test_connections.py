@@ -21,7 +21,7 @@ from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.http import connections as module
 from ranger_cdap.service.http.connections import Address, Connections
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.metrics import UNDER_WAY
 from tests.service.fixtures import READ_AND_WRITE, World, serving
 from tests.service.http.raw_http import answer, head, status, until
@@ -185,7 +185,7 @@ def test_what_is_being_answered_is_not_closed(tmp_path: Path, connect: Connect) 
 @pytest.mark.parametrize("half", ["GET /health/live HTTP/1.1", "POST /cdap/v1/hello HTTP/1.1"])
 def test_half_a_request_holds_no_place(tmp_path: Path, connect: Connect, half: str) -> None:
     """Whoever asks whole requests keeps their connection, whatever others of their address leave unfinished."""
-    with serving(READ_AND_WRITE, tmp_path, max_connections=8, limits=Limits(stop_seconds=0.1)) as world:
+    with serving(READ_AND_WRITE, tmp_path, max_connections=8, limits=ServiceLimits(stop_seconds=0.1)) as world:
         asking = connect(world)
         for _ in range(12):
             unfinished = connect(world)
@@ -204,7 +204,7 @@ def test_an_early_refusal_of_half_a_request_leaves_no_place_held(tmp_path: Path,
 
 
 def test_a_connection_without_a_request_is_closed(tmp_path: Path, connect: Connect) -> None:
-    with serving(READ_AND_WRITE, tmp_path, limits=Limits(idle_seconds=0.1)) as world:
+    with serving(READ_AND_WRITE, tmp_path, limits=ServiceLimits(idle_seconds=0.1)) as world:
         connection = connect(world)
         assert asked(connection) == 200
         assert connection.recv(1) == b""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.table import ROUTES
 from tests.service.fixtures import World, serving
 from tests.service.http.raw_http import HELLO, answer, head, send, status, under_way
@@ -169,7 +169,7 @@ def test_a_body_says_that_it_is_json_which_a_page_of_another_site_can_not(
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with serving([], tmp_path_factory.mktemp("small"), max_body=100, limits=Limits(body_seconds=0.3)) as world:
+    with serving([], tmp_path_factory.mktemp("small"), max_body=100, limits=ServiceLimits(body_seconds=0.3)) as world:
         yield world
 
 
@@ -252,7 +252,7 @@ def test_an_unknown_path_is_not_there(world: World, path: str) -> None:
 
 
 def test_too_many_at_once_are_told_to_come_again(tmp_path: Path) -> None:
-    with serving([], tmp_path, limits=Limits(requests=1)) as world:
+    with serving([], tmp_path, limits=ServiceLimits(requests=1)) as world:
         address = urlsplit(world.url)
         with socket.create_connection((address.hostname or "", address.port or 0), timeout=10) as slow:
             slow.sendall(head(f"POST {HELLO} HTTP/1.1", "Content-Length: 17"))
