@@ -230,6 +230,11 @@ fuzz-inputs: export RANGER_CDAP_FUZZ_INPUTS := $(INPUTS)
 fuzz-inputs: $(STAMP) ## odd policies, events, requests, files and scripts, for the laws of tests/fuzz (INPUTS=n)
 	$(BIN)/pytest -q tests/fuzz -k holds_its_law
 
+LAW ?=
+.PHONY: laws
+laws: setup ## each law of tests/laws.toml: its test must notice a planted fault (LAW='part of a name')
+	$(BIN)/python -m tests.planted_faults '$(LAW)'
+
 SEEDS ?= 100000
 simulate: $(STAMP) ## who owns what, in 100,000 drawn scenarios with an adversary (SEEDS=n)
 	$(BIN)/python -m tests.simulation $(SEEDS)
