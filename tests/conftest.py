@@ -27,20 +27,38 @@ if TYPE_CHECKING:
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
+NIGHTLY = "RANGER_CDAP_NIGHTLY" in os.environ
+NIGHTLY_TIMES = 10
+_SETTINGS = "_hypothesis_internal_use_settings"
+_drawing_more: list[object] = []
+
 # How long an example takes says more about the machine than about the code; what CI finds must be found again.
-settings.register_profile("everywhere", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("everywhere")
+settings.register_profile("quick", deadline=None, max_examples=50, derandomize="CI" in os.environ and not NIGHTLY)
+settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """PySpark leaves its sockets to the garbage collector, in whatever test that happens to run.
+    """Let all Spark tests share a process of several, and all Java ones; `make nightly` draws more examples.
 
-    What takes longest comes first: at the end several workers have something to do.
+    PySpark leaves its sockets to the garbage collector, in whatever test that happens to run. What takes longest comes
+    first: at the end several workers have something to do.
     """
     for item in items:
-        if item.get_closest_marker("spark"):
+        marker = next((name for name in ("spark", "java") if item.get_closest_marker(name)), None)
+        item.add_marker(pytest.mark.xdist_group(marker or str(item.path)))
+        if marker == "spark":
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+        if NIGHTLY:
+            _draw_more(getattr(item, "obj", None))
     items.sort(key=lambda item: -sum(1 for name in ("spark", "slow") if item.get_closest_marker(name)))
+
+
+def _draw_more(test: object) -> None:
+    """Multiply the examples that a test draws; Hypothesis keeps its settings in an attribute of the function."""
+    drawn = getattr(test, _SETTINGS, None)
+    if isinstance(drawn, settings) and test not in _drawing_more:
+        setattr(test, _SETTINGS, settings(drawn, max_examples=drawn.max_examples * NIGHTLY_TIMES))
+        _drawing_more.append(test)
 
 
 def _held_to_its_reason(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -55,6 +55,7 @@ def own_world(ranger: EmbeddedRanger, tmp_path_factory: pytest.TempPathFactory) 
         yield made
 
 
+@pytest.mark.smoke
 def test_from_the_creation_to_the_grant_and_from_the_deletion_to_its_end(
     own_world: World, tmp_path: Path, clock: Clock
 ) -> None:

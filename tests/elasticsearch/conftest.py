@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.elasticsearch.search_node import MAIN, SearchNode, missing_part
+from tests.elasticsearch.search_node import SearchNode, missing_part
 
 
-@pytest.fixture(scope="session", params=list(MAIN))
+@pytest.fixture(scope="session", params=["elasticsearch", pytest.param("opensearch", marks=pytest.mark.opensearch)])
 def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchNode]:
     kind: str = request.param
     if missing := missing_part(kind):

@@ -25,6 +25,7 @@ def sink(node: SearchNode, index: str = INDEX, *more: str) -> AuditSink:
     return BUILT_IN_SINKS["elasticsearch"](AuditSettings(elasticsearch_url=urls, elasticsearch_index=index))
 
 
+@pytest.mark.smoke
 def test_every_field_of_the_page_is_there(node: SearchNode) -> None:
     one = record()
     with closing(sink(node)) as found:

@@ -63,6 +63,7 @@ def ids(kafka: SecuredBroker, topic: str) -> list[str]:
     return [event["id"] for event in kafka.events(topic)]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_records_are_events_of_ranger_under_the_name_of_their_host(
     kafka: SecuredBroker, topic: str, sink_to: Callable[..., KafkaSink], mechanism: str

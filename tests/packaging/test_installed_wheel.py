@@ -15,10 +15,11 @@ from tests.docs.test_first_commands import README, without_ids
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
     """An environment with the wheel and the packages of this one, but not the tree."""
-    environment = tmp_path / "environment"
-    subprocess.run(["sh", ROOT / ".ci" / "wheel-environment", sys.executable, environment], check=True)
+    environment, dist = tmp_path / "environment", tmp_path / "dist"
+    subprocess.run([sys.executable, ROOT / ".ci" / "build_dist.py", dist], check=True)
+    subprocess.run(["sh", ROOT / ".ci" / "wheel-environment", sys.executable, environment, dist], check=True)
     (paths,) = environment.rglob("beside-the-wheel.pth")
-    packages, _tree = paths.read_text(encoding="utf-8").splitlines()
+    packages, *_ = paths.read_text(encoding="utf-8").splitlines()
     paths.write_text(packages + "\n", encoding="utf-8")
     return environment / "bin"
 

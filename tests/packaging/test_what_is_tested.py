@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from importlib.metadata import distribution
+from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from _pytest.mark.expression import Expression
 
 import ranger_cdap
 import servicedef
@@ -21,6 +24,8 @@ import spark_sync
 ROOT = Path(__file__).parents[2]
 WHEEL = os.environ.get("RANGER_CDAP_TESTED_WHEEL")
 PACKAGES = (ranger_cdap, servicedef, spark_sync)
+
+FOLDERS = {"cdap": "cdap_master", "solr": "solr", "elasticsearch": "elasticsearch", "kafka": "kafka"}
 
 of_the_wheel = pytest.mark.skipif(WHEEL is None, reason="needs RANGER_CDAP_TESTED_WHEEL, which `make test-wheel` sets")
 
@@ -38,15 +43,55 @@ def test_a_package_is_imported_from_where_it_was_announced(package: ModuleType) 
         assert place(package).name == "site-packages"
 
 
-def test_make_test_runs_the_quick_tests_once_and_on_the_wheel() -> None:
-    def planned(target: str) -> list[str]:
-        command = ["make", "--dry-run", "--no-print-directory", target]
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # not what made this
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=ours)
-        return [line for line in done.stdout.splitlines() if "pytest" in line and '-m "not (' in line]
+def planned(target: str) -> list[str]:
+    """The calls of pytest that a target makes."""
+    command = ["make", "--dry-run", "--no-print-directory", target]
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # not what made this
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=ours)
+    return [line for line in done.stdout.splitlines() if re.search(r'pytest .*-m ["\w]', line)]
 
-    assert [line.split()[0] for line in planned("test")] == [".venv/wheel/bin/python"]
-    assert [line.split()[0] for line in planned("check")] == [".venv/bin/pytest"]
+
+def selects(call: str) -> str:
+    """The expression by which a call selects tests by their markers."""
+    _, _, after = call.partition(" -m pytest")
+    (quoted, plain) = re.search(r'-m (?:"([^"]+)"|(\w+))', after or call).groups()  # type: ignore[union-attr]
+    return quoted or plain
+
+
+def test_make_test_runs_the_quick_tests_once_and_some_of_them_on_the_wheel() -> None:
+    def of_quick(target: str) -> list[tuple[str, bool]]:
+        calls = [call for call in planned(target) if '-m "not (spark' in call]
+        return [(call.split()[0], call.endswith('"')) for call in calls]
+
+    assert of_quick("check") == [(".venv/bin/pytest", True)]
+    assert of_quick("test") == [(".venv/bin/pytest", True), (".venv/wheel/bin/python", False)]
+    assert of_quick("test-wheel") == [(".venv/wheel/bin/python", True)]
+
+
+def chooses(calls: list[str], *kinds: str, folder: str = "nowhere") -> bool:
+    """Whether a call, for all of the tree or for a folder, runs the tests that have exactly these markers."""
+    asked = [call for call in calls if call.startswith(".venv/bin/pytest") and (call.endswith('"') or folder in call)]
+    return any(Expression.compile(selects(call)).evaluate(lambda name, **_: name in kinds) for call in asked)
+
+
+KINDS = ("spark", "java", "slow", "kills")
+
+
+def test_make_nightly_runs_every_test_of_the_tree_and_make_test_all_but_slow_ones() -> None:
+    in_test, in_nightly = planned("test"), planned("nightly")
+    every = [kinds for number in range(len(KINDS) + 1) for kinds in combinations(KINDS, number)]
+    assert [kinds for kinds in every if not chooses(in_nightly, *kinds)] == []
+    assert [kinds for kinds in every if chooses(in_test, *kinds) is (set(kinds) - {"spark", "java"} == {"slow"})] == []
+    assert chooses(in_nightly, "alone", folder="tests/service")
+
+
+@pytest.mark.parametrize("marker", FOLDERS)
+def test_a_flow_on_each_real_server_is_in_make_test_and_all_are_in_make_nightly(marker: str) -> None:
+    folder = f"tests/{FOLDERS[marker]}"
+    assert chooses(planned("test"), marker, "smoke", folder=folder)
+    assert not chooses(planned("test"), marker, folder=folder)
+    assert chooses(planned("nightly"), marker, folder=folder)
+    assert "mark.smoke" in "".join(path.read_text() for path in (ROOT / folder).glob("test_*.py"))
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def killed_while_writing(cache: PolicyCache, version: int, after: float) -> tupl
     return begun[-1], said[-1].startswith("begins")
 
 
-@pytest.mark.slow
+@pytest.mark.kills
 def test_a_kill_in_the_middle_of_a_cache_write_many_times_at_random(tmp_path: Path) -> None:
     """Whatever a killed process leaves, the next finds whole documents, not younger than they are, and no lock."""
     cache = PolicyCache(tmp_path, SERVICE, report=pytest.fail)

@@ -101,7 +101,7 @@ def test_a_restart_under_load_allows_nothing_more_and_callers_recover(tmp_path: 
     assert {outcome for _, outcome in load.outcomes} <= {"allowed", "denied", "refused"}
 
 
-@pytest.mark.slow
+@pytest.mark.kills
 def test_an_allowed_creation_is_in_the_journal_though_the_service_is_killed(tmp_path: Path) -> None:
     allowed, ended = list[int](), threading.Event()
 

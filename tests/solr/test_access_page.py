@@ -70,6 +70,7 @@ def sink(solr: SolrCloud) -> AuditSink:
     return BUILT_IN_SINKS["solr"](AuditSettings(solr_url=f"{solr.nodes[0]}/{COLLECTION}"))
 
 
+@pytest.mark.smoke
 def test_every_column_of_the_page_has_its_value_and_type(solr: SolrCloud) -> None:
     one = record()
     sink(solr).write([one])

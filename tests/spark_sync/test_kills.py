@@ -34,7 +34,7 @@ from tests.spark_sync.recorded_lines import CALLER, TAKEN, Lines, created, delet
 if TYPE_CHECKING:
     from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.kills
 
 NOW = 1_900_000_000_000
 QUIET: Final = "quiet"

@@ -191,7 +191,7 @@ class Sender:
                 self.acknowledged += names
 
 
-@pytest.mark.slow
+@pytest.mark.kills
 def test_whatever_was_acknowledged_is_there_after_any_number_of_kills(tmp_path: Path) -> None:
     service = Service(tmp_path)
     acknowledged: list[str] = []
