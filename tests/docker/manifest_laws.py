@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.sdk.resources import OTELResourceDetector
 
 from ranger_cdap.service.http.callers import Callers
-from ranger_cdap.service.http.limits import Limits
+from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.server import check_exposure
 from ranger_cdap.service.table import ROUTES
 from ranger_cdap.telemetry.start import wants_traces
@@ -203,7 +203,7 @@ def endpoints_go_before_the_pod_and_requests_are_finished(rendered: Manifests, _
     stop = rendered.service.container.get("lifecycle", {"preStop": {"exec": {"command": ["sleep", "0"]}}})
     program, seconds = stop["preStop"]["exec"]["command"]
     assert program == "sleep"
-    assert int(seconds) + Limits().stop_seconds <= rendered.service.spec["terminationGracePeriodSeconds"]
+    assert int(seconds) + ServiceLimits().stop_seconds <= rendered.service.spec["terminationGracePeriodSeconds"]
     (budget,) = rendered.of_kind("PodDisruptionBudget")
     assert selects(budget["spec"]["selector"], rendered.service.labels)
     for spread in rendered.service.spec.get("topologySpreadConstraints", ()):
