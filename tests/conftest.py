@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
-NIGHTLY = "RANGER_CDAP_NIGHTLY" in os.environ
+# What is slow draws many examples always; the wheel is the same code as the tree.
+NIGHTLY = "RANGER_CDAP_NIGHTLY" in os.environ and "RANGER_CDAP_TESTED_WHEEL" not in os.environ
 NIGHTLY_TIMES = 10
+# No test trusts the authorities of this machine, and to load them takes each client 30 ms.
+os.environ["SSL_CERT_FILE"] = os.devnull
+
 _SETTINGS = "_hypothesis_internal_use_settings"
 _drawing_more: list[object] = []
 
@@ -48,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(marker or str(item.path)))
         if marker == "spark":
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
-        if NIGHTLY:
+        if NIGHTLY and not item.get_closest_marker("slow"):
             _draw_more(getattr(item, "obj", None))
     items.sort(key=lambda item: -sum(1 for name in ("spark", "slow") if item.get_closest_marker(name)))
 
