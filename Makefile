@@ -115,7 +115,7 @@ HELM := $(VENV)/helm/helm
 KUBERNETES := $(VENV)/kubernetes/.complete
 
 .PHONY: chart
-chart: $(STAMP) $(HELM) ## what the Helm chart's schema and README have from our settings and values, and the plain YAML
+chart: $(STAMP) $(HELM) ## what the Helm chart's schema has from our settings, and the plain YAML
 	$(BIN)/python .ci/chart.py
 	sh .ci/render-kubernetes $(HELM) examples/kubernetes
 

@@ -1,24 +1,17 @@
-"""What the Helm chart says twice: `chart.py` renews it, from our settings and from the comments of `values.yaml`.
+"""Renew the definitions of our settings in the Helm chart's `values.schema.json`.
 
-In `values.schema.json` the definitions of settings, in the chart's README the table of values. Settings that the
-chart decides (addresses, places, the passwords of accounts) are not among them.
+Settings that the chart decides (addresses, places, the passwords of accounts) are not among them.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import sys
 import types
-from collections.abc import Iterator, Mapping
-from functools import reduce
-from operator import getitem
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
-import yaml
-from pages import table
 
 from ranger_cdap.config.groups import GroupSettings, LdapSettings
 from ranger_cdap.config.secret import Secret
@@ -35,8 +28,7 @@ from ranger_cdap.config.settings import (
 from ranger_cdap.config.sync import SourceSettings, SyncSettings
 from ranger_cdap.config.table import Table
 
-CHART: Final = Path(__file__).parents[1] / "examples" / "kubernetes" / "chart"
-BEGIN, END = "<!-- values: made by `make chart` -->\n", "<!-- end of values -->\n"
+SCHEMA: Final = Path(__file__).parents[1] / "examples" / "kubernetes" / "chart" / "values.schema.json"
 
 Json = dict[str, Any]
 
@@ -149,49 +141,5 @@ def schema(text: str) -> str:
     return json.dumps(whole, indent=1) + "\n"
 
 
-def documented(text: str) -> Iterator[tuple[str, str]]:
-    """Each value of `values.yaml` by its path, with the comment above it; what is below it belongs to it."""
-    path: list[str] = []
-    comment: list[str] = []
-    for line in text.splitlines():
-        if found := re.match(r"( *)# (.*)", line):
-            comment.append(found[2])
-        elif found := re.match(r"( *)([A-Za-z]\w*):", line):
-            path = [*path[: len(found[1]) // 2], found[2]]
-            if comment:
-                yield ".".join(path), " ".join(comment)
-            comment = []
-        else:
-            comment = []
-
-
-def value_at(values: Any, path: str) -> Any:
-    """The default at that path."""
-    return reduce(getitem, path.split("."), values)
-
-
-def page(text: str, values: str) -> str:
-    """The chart's README with the table of the values as they are now."""
-    before, _, rest = text.partition(BEGIN)
-    defaults = yaml.safe_load(values)
-    rows = [
-        (f"`{path}`", f"`{json.dumps(value_at(defaults, path), ensure_ascii=False)}`", comment)
-        for path, comment in documented(values)
-    ]
-    return before + BEGIN + table(("value", "default", "meaning"), rows) + END + rest.partition(END)[2]
-
-
-def renewed() -> dict[Path, str]:
-    """The files of the chart, as they should be."""
-    values = (CHART / "values.yaml").read_text(encoding="utf-8")
-    schema_file, readme = CHART / "values.schema.json", CHART / "README.md"
-    return {
-        schema_file: schema(schema_file.read_text(encoding="utf-8")),
-        readme: page(readme.read_text(encoding="utf-8"), values),
-    }
-
-
 if __name__ == "__main__":
-    for file, new in renewed().items():
-        file.write_text(new, encoding="utf-8")
-    sys.exit(0)
+    SCHEMA.write_text(schema(SCHEMA.read_text(encoding="utf-8")), encoding="utf-8")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pages import commands, errors, hooks, operations, python_api, requirements, settings
+from pages import commands, errors, hooks, job_roles, operations, predecessor, python_api, requirements, settings
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
 PAGES: Final[Mapping[str, tuple[str, Callable[[], str]]]] = {
@@ -16,7 +16,9 @@ PAGES: Final[Mapping[str, tuple[str, Callable[[], str]]]] = {
     "configuration": ("All settings", settings.page),
     "errors": ("Errors", errors.page),
     "hooks": ("Hooks", hooks.page),
+    "job-roles": ("What job roles are allowed to do", job_roles.page),
     "operations": ("Operations and their privileges", operations.page),
+    "predecessor-properties": ("Properties of the predecessor and of Hadoop", predecessor.page),
     "python-api": ("Python API", python_api.page),
     "requirements": ("Requirements", requirements.page),
 }

@@ -1,4 +1,4 @@
-"""Hadoop's group mapping as settings: each key as the page says, and nothing that would find other groups left out."""
+"""Hadoop's group mapping as settings: as the page says, and nothing that would find other groups left out."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pytest
 
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import read_configuration
-from ranger_cdap.config.core_site import rows
-from ranger_cdap.config.jceks import jceks_note
 from ranger_cdap.config.loader import Configuration
 from ranger_cdap.errors import ConfigError
 
@@ -238,20 +236,6 @@ def test_the_command_shows_the_origin_and_masks_the_password(
     shown = {row["setting"]: row for row in json.loads(told)["settings"]}
     assert shown["ldap.bind_dn"]["origin"].endswith(f"core-site.xml: {LDAP}bind.user")
     assert [row["key"] for row in json.loads(told)["not_used"]] == [f"{LDAP}num.attempts"]
-
-
-def test_the_page_has_the_row_of_every_key() -> None:
-    text = PAGE.read_text()
-    on_page = dict(re.findall(r"^\| `(hadoop\.[\w.-]+)` \| (.*) \|$", text, re.MULTILINE))
-    said = {
-        key: f"error: {row['refused']}"
-        if "refused" in row
-        else f"not used: {jceks_note('', '', row['unused']) if row.get('as') == 'alias' else row['unused']}"
-        if "unused" in row
-        else f"`{row['setting']}`"
-        for key, row in rows().items()
-    }
-    assert on_page == said
 
 
 def test_the_page_shows_settings_that_load(tmp_path: Path) -> None:

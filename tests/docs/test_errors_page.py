@@ -8,9 +8,7 @@ import pytest
 from pages.errors import kinds
 
 from ranger_cdap.errors import RangerCdapError
-from tests.docs.markdown_pages import ROOT
 
-TROUBLE = ROOT / "docs" / "how-to" / "troubleshoot.md"
 KINDS = list(kinds())
 
 
@@ -31,10 +29,3 @@ def test_no_code_is_missing() -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.code)
 def test_every_code_has_a_remedy_of_its_own(kind: type[RangerCdapError]) -> None:
     assert re.fullmatch(r"[A-Z].*\.", vars(kind)["remedy"])
-
-
-def test_the_page_on_trouble_has_a_place_for_every_code_that_an_operator_meets() -> None:
-    """Those of what a person typed say all there is to say."""
-    text = TROUBLE.read_text(encoding="utf-8")
-    typed = {"error", "invalid-input", "config", "unknown-entity-type", "invalid-entity", "unknown-operation"}
-    assert {kind.code for kind in KINDS if f"`{kind.code}`" not in text} <= typed

@@ -35,5 +35,5 @@ def test_codes_of_the_page_on_trouble_are_those_of_the_tree() -> None:
         cell for cell in re.findall(r"^\| (`[^|]*`) \|", text, re.MULTILINE) if re.fullmatch(r"(`[a-z-]+`(, )?)+", cell)
     ]
     named = {code for cell in first for code in re.findall(r"`([a-z-]+)`", cell)}
-    assert len(named) > 20
+    assert named
     assert named <= CODES

@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "how-to" / "give-what-an-operation-needs.md"
 def test_the_commands_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
     played = play(PAGE, tmp_path, environ, {})
-    assert len(played) == 3
+    assert len(played) == 2
     assert [said for _, said in played] == [step.shown for step, _ in played]
 
 
