@@ -51,7 +51,7 @@ class KafkaSink:
         self._servers = servers
         self._settings = settings
         self._is_plain = settings.kafka_allow_plain or not leaves_this_machine(servers)
-        self._tls = TlsFiles(settings.kafka_ca_file, settings.kafka_cert_file, settings.kafka_key_file)
+        self._tls = TlsFiles(settings.ca_file, settings.kafka_cert_file, settings.kafka_key_file)
         self._answer_seconds = answer_seconds
         self._producer: Any = None
         self._client: Any = None

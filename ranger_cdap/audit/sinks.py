@@ -66,7 +66,7 @@ def _solr_sink(settings: AuditSettings) -> AuditSink:
 
     allowed = settings.solr_allow_plain_http
     urls = [checked_address(url, SOLR, allow_plain_http=allowed) for url in addresses(settings.solr_url) or ("",)]
-    return SolrSink(urls, settings.solr_username, settings.solr_password, ca_file=settings.solr_ca_file)
+    return SolrSink(urls, settings.solr_username, settings.solr_password, ca_file=settings.ca_file)
 
 
 def _elasticsearch_sink(settings: AuditSettings) -> AuditSink:
@@ -83,7 +83,7 @@ def _elasticsearch_sink(settings: AuditSettings) -> AuditSink:
         settings.elasticsearch_index,
         settings.elasticsearch_username,
         settings.elasticsearch_password,
-        ca_file=settings.elasticsearch_ca_file,
+        ca_file=settings.ca_file,
     )
 
 

@@ -39,7 +39,6 @@ _NOT_IN_AN_INSTANCE: Final = frozenset("*?,{}\\")
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
 
-_LONGEST_NOTIFICATION: Final = 30  # seconds that a run may wait for a decision service
 
 # Types of values: their name in msgspec and in messages.
 _KINDS: Mapping[str, str] = {
@@ -172,13 +171,12 @@ def _texts(wanted: Any) -> Iterator[str]:
 
 def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
     """Return the files with a private key: a certificate's file without a separate key file holds both."""
-    ranger, service, confirm = settings.ranger, settings.service, settings.sync.confirm
+    ranger, service, sync = settings.ranger, settings.service, settings.sync
     return (
         ranger.key_file or ranger.cert_file,
         service.tls_key or service.tls_certificate,
         service.tls_probe_key or service.tls_probe_certificate,
-        confirm.key_file or confirm.cert_file,
-        *(notified.key_file or notified.cert_file for notified in settings.sync.notify),
+        sync.key_file or sync.cert_file,
         settings.audit.kafka_key_file or settings.audit.kafka_cert_file,
     )
 
@@ -310,23 +308,14 @@ def _check_notify(services: Sequence[NotifySettings], stands: Callable[[str], st
         for key, is_set in {"url": service.url, "caller": service.caller, "secret": service.secret.is_set}.items():
             if not is_set:
                 raise ConfigError(f"{where}: `{name}.{key}` is empty; set it, or remove this `[[sync.notify]]`")
-        if not 0 < service.timeout <= _LONGEST_NOTIFICATION:
-            raise ConfigError(
-                f"{where}: `{name}.timeout` must be greater than zero and at most {_LONGEST_NOTIFICATION},"
-                f" not `{service.timeout}`"
-            )
 
 
 def _check_client_certificates(settings: Settings, stands: Callable[[str], str]) -> None:
-    service, confirm = settings.service, settings.sync.confirm
+    service, sync = settings.service, settings.sync
     names = {
         ("service.tls_probe_key", "service.tls_probe_certificate"): service.tls_probe_key
         and not service.tls_probe_certificate,
-        ("sync.confirm.key_file", "sync.confirm.cert_file"): confirm.key_file and not confirm.cert_file,
-        **{
-            (f"sync.notify[{n}].key_file", f"sync.notify[{n}].cert_file"): one.key_file and not one.cert_file
-            for n, one in enumerate(settings.sync.notify)
-        },
+        ("sync.key_file", "sync.cert_file"): sync.key_file and not sync.cert_file,
     }
     for (key, certificate), alone in names.items():
         if alone:

@@ -66,9 +66,8 @@ NEEDS: Final[Mapping[str, SecretUse]] = {
     "sync.sources.token_file": SecretUse(_SYNC),
     "sync.confirm.secret": SecretUse(_SYNC, lambda s: bool(s.sync.confirm.url)),
     "sync.confirm.token_file": SecretUse(_SYNC, lambda s: bool(s.sync.confirm.url)),
-    "sync.confirm.key_file": SecretUse(_SYNC, lambda s: bool(s.sync.confirm.url)),
+    "sync.key_file": SecretUse(_SYNC, lambda s: bool(s.sync.confirm.url or s.sync.notify)),
     "sync.notify.secret": SecretUse(_SYNC),
-    "sync.notify.key_file": SecretUse(_SYNC),
 }
 """By `table.key`, without the index of a list."""
 

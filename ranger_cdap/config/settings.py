@@ -138,8 +138,6 @@ class AuditSettings(Table, frozen=True):
     """The account in Solr."""
     solr_password: Secret = Secret("")
     """Its password."""
-    solr_ca_file: str | None = None
-    """The authorities trusted for `solr_url`, as PEM; default: those of the system."""
     elasticsearch_url: str = ""
     """Elasticsearch or OpenSearch of the sink `elasticsearch`, like `https://es:9200`; several, separated by commas."""
     elasticsearch_allow_plain_http: bool = False
@@ -150,8 +148,6 @@ class AuditSettings(Table, frozen=True):
     """The account in Elasticsearch."""
     elasticsearch_password: Secret = Secret("")
     """Its password."""
-    elasticsearch_ca_file: str | None = None
-    """The authorities trusted for `elasticsearch_url`, as PEM; default: those of the system."""
     kafka_bootstrap: str = ""
     """The servers of the sink `kafka`, like `kafka1:9093,kafka2:9093`, by TLS (extra `kafka`)."""
     kafka_allow_plain: bool = False
@@ -164,14 +160,14 @@ class AuditSettings(Table, frozen=True):
     """Its password."""
     kafka_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "SCRAM-SHA-512"
     """The mechanism of SASL that the account signs in by."""
-    kafka_ca_file: str | None = None
-    """The authorities trusted for the servers, as PEM; default: those of the system."""
     kafka_cert_file: str | None = None
     """The client certificate, as PEM."""
     kafka_key_file: str | None = None
     """Its key, as PEM and not encrypted; without it the key is in `kafka_cert_file`."""
     hdfs_dir: str = ""
     """The directory of the sink `hdfs`, like `hdfs://namenode:8020/ranger/audit`, `s3://bucket/audit` or a path."""
+    ca_file: str | None = None
+    """The authorities trusted for Solr, Elasticsearch and Kafka, as PEM; default: those of the system."""
     spool_dir: Path = msgspec.field(default_factory=UserDirectory("state", "audit"))
     """The directory for records of a failing sink, and for files of the sink `hdfs` that are not published yet."""
     spool_max_bytes: int = 1_000_000_000

@@ -51,12 +51,6 @@ class ConfirmSettings(Table, frozen=True):
     """Plain http in `url` and `decision_service` beyond this machine; secrets and answers are then unencrypted."""
     token_file: Path | None = None
     """The account's token for CDAP; the account needs READ on everything and nothing else."""
-    ca_file: Path | None = None
-    """The authorities trusted for `url` and `decision_service`, as PEM; default: those of the system."""
-    cert_file: Path | None = None
-    """The client certificate for `decision_service`, as PEM, where `service.tls_client_ca` requires one."""
-    key_file: Path | None = None
-    """Its key, as PEM and not encrypted; without it the key is in `cert_file`."""
     user: str = ""
     """The account's name in CDAP's permission checks; required with `url`."""
     decision_service: str = "http://127.0.0.1:6500"
@@ -78,14 +72,6 @@ class NotifySettings(Table, frozen=True):
     """The caller's secret."""
     allow_plain_http: bool = False
     """Plain http in `url` beyond this machine; the secret is then unencrypted."""
-    ca_file: Path | None = None
-    """The authorities trusted for `url`, as PEM; default: those of the system."""
-    cert_file: Path | None = None
-    """The client certificate, as PEM, where `service.tls_client_ca` requires one."""
-    key_file: Path | None = None
-    """Its key, as PEM and not encrypted; without it the key is in `cert_file`."""
-    timeout: float = 2.0
-    """Most seconds that a run waits for this service; greater than zero, at most 30."""
 
 
 class SyncSettings(Table, frozen=True):
@@ -125,6 +111,12 @@ class SyncSettings(Table, frozen=True):
     """Directory of the jars for Delta Lake and Kafka, without `spark-submit`; default: `jars` of the environment."""
     allow_open_spark: bool = False
     """With `spark-submit`, run even if anyone who reaches Spark's ports can run code as the job and read its data."""
+    ca_file: Path | None = None
+    """The authorities trusted for CDAP and decision services (`confirm`, `notify`), as PEM; default: the system's."""
+    cert_file: Path | None = None
+    """The client certificate for decision services, as PEM, where `service.tls_client_ca` requires one."""
+    key_file: Path | None = None
+    """Its key, as PEM and not encrypted; without it the key is in `cert_file`."""
     metrics_file: Path | None = None
     """The metrics file of each run, for the textfile collector of Prometheus's node exporter."""
     confirm: ConfirmSettings = ConfirmSettings()

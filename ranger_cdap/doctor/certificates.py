@@ -25,15 +25,13 @@ def examine_certificates(settings: Settings, now: float) -> Iterator[Finding]:
 
     Those of the decision service only if it has callers, those of the sync job only if it uses them.
     """
-    ranger, service, confirm = settings.ranger, settings.service, settings.sync.confirm
+    ranger, service, sync = settings.ranger, settings.service, settings.sync
     chains: dict[str, str | Path | None] = {"ranger.cert_file": ranger.cert_file}
     if service.callers:
         chains["service.tls_certificate"] = service.tls_certificate
         chains["service.tls_probe_certificate"] = service.tls_probe_certificate
-    if confirm.url:
-        chains["sync.confirm.cert_file"] = confirm.cert_file
-    for n, notified in enumerate(settings.sync.notify):
-        chains[f"sync.notify[{n}].cert_file"] = notified.cert_file
+    if sync.confirm.url or sync.notify:
+        chains["sync.cert_file"] = sync.cert_file
     for setting, file in chains.items():
         if file:
             yield _examine(setting, Path(file), now)

@@ -155,7 +155,7 @@ def confirm_clients(settings: Settings) -> Iterator[tuple[CdapHttp, EvaluationCl
             confirm.url,
             allow_plain_http=confirm.allow_plain_http,
             token_file=confirm.token_file,
-            ca_file=confirm.ca_file,
+            ca_file=settings.sync.ca_file,
             limits=_LIMITS,
         ) as cdap,
         EvaluationClient(settings) as service,

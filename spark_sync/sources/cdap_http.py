@@ -55,7 +55,7 @@ class CdapHttp:
     ) -> None:
         self.url = checked_address(url, setting, allow_plain_http=allow_plain_http)
         self._attempts = limits.attempts
-        tls = TlsFiles(str(ca_file) if ca_file else None)
+        tls = TlsFiles.of(ca_file)
         self._exchange = Exchange(tls, connect_timeout=limits.connect_timeout, read_timeout=limits.read_timeout)
         if token_file is not None:
             self._exchange.session.headers["Authorization"] = f"Bearer {_token(token_file)}"

@@ -40,7 +40,7 @@ def configured(**given_: Any) -> AuditSink:
         ({"kafka_topic": ".."}, "must be the name of a topic"),
         ({"kafka_topic": "x" * 250}, "must be the name of a topic"),
         ({"kafka_key_file": "/k.pem"}, "`audit.kafka_cert_file` is not; set both, or neither"),
-        ({"kafka_ca_file": "/no/such.pem"}, "/no/such.pem"),
+        ({"ca_file": "/no/such.pem"}, "/no/such.pem"),
         ({"kafka_username": "u", "kafka_password": resolve_secret("file:/no/such")}, "secret file `/no/such`"),
     ],
 )

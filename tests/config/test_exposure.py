@@ -29,13 +29,12 @@ FILES: list[tuple[str, str, str, set[str]]] = [
     ("a file for the password alone", '[plugin]\npassword = "file:{here}/password"', "", {"password"}),
     ("a private key", '[ranger]\ncert_file = "c.pem"\nkey_file = "{here}/key.pem"', "", {"key.pem"}),
     ("a certificate with its key", '[ranger]\ncert_file = "{here}/key.pem"', "", {"key.pem"}),
-    ("a key to ask the service", '[sync.confirm]\ncert_file = "c.pem"\nkey_file = "{here}/key.pem"', "", {"key.pem"}),
+    ("a key to show the service", '[sync]\ncert_file = "c.pem"\nkey_file = "{here}/key.pem"', "", {"key.pem"}),
     (
-        "a secret and a key to notify the service",
-        '[[sync.notify]]\nurl = "https://s"\ncaller = "c"\nsecret = "file:{here}/password"\n'
-        'cert_file = "c.pem"\nkey_file = "{here}/key.pem"',
+        "a secret to notify the service",
+        '[[sync.notify]]\nurl = "https://s"\ncaller = "c"\nsecret = "file:{here}/password"',
         "",
-        {"password", "key.pem"},
+        {"password"},
     ),
     ("a key to probe the service", '[service]\ntls_probe_certificate = "{here}/key.pem"', "", {"key.pem"}),
     ("Java's file", '[hadoop]\nconf_dir = "{here}"', PASSWORD_OF_JAVA, {"ranger-cdap-security.xml"}),

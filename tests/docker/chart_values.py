@@ -55,6 +55,7 @@ SYNC_SETTINGS: Final = {
     "sync": {
         "non_creators": ["cdap", "root", "etl"],
         "mapped": {"svc.etl": "ann"},
+        "ca_file": "/etc/ranger-cdap/ca/ca.crt",
         "hold_back": 60,
         "rate": 2.5,
         "confirm": {
@@ -70,7 +71,6 @@ SYNC_SETTINGS: Final = {
                 "url": f"https://ranger-cdap-{number}.ranger-cdap-replicas.cdap.svc:6500",
                 "caller": "sync-notify",
                 "secret": {"secretKey": "three"},
-                "ca_file": "/etc/ranger-cdap/ca/ca.crt",
             }
             for number in range(2)
         ],

@@ -94,22 +94,18 @@ SETTINGS = (
     ("service", "tls_client_ca"),
     ("service", "tls_probe_certificate"),
     ("ranger", "cert_file"),
-    ("sync.confirm", "cert_file"),
-    ("sync.notify[0]", "cert_file"),
+    ("sync", "cert_file"),
 )
 
 
 def examined(table: str, key: str, file: Path, *, used: bool = True) -> list[Finding]:
     tables: dict[str, dict[str, object]] = {
         "service": {"callers": CALLERS if used else []},
-        "sync.confirm": dict(CONFIRM) if used else {},
-        "sync.notify[0]": dict(NOTIFY),
+        "sync": {"confirm": CONFIRM, "notify": [NOTIFY]} if used else {},
         "ranger": {},
     }
     tables[table][key] = str(file)
-    notified = tables.pop("sync.notify[0]")
-    sync = {"sync": {"confirm": tables.pop("sync.confirm"), "notify": [notified] if used else []}}
-    return list(examine_certificates(parse_settings(tables | sync, origin="a test"), NOW))
+    return list(examine_certificates(parse_settings(tables, origin="a test"), NOW))
 
 
 @pytest.mark.parametrize("name", HELD)

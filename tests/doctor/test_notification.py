@@ -17,7 +17,7 @@ __all__ = ["world"]
 
 
 def of(url: str, caller: str = "refresh", **more: Any) -> NotifySettings:
-    return NotifySettings(url=url, **{"caller": caller, "secret": Secret(secret_of(caller)), "timeout": 5.0} | more)
+    return NotifySettings(url=url, **{"caller": caller, "secret": Secret(secret_of(caller))} | more)
 
 
 def findings(*services: NotifySettings) -> list[Finding]:

@@ -32,8 +32,9 @@ def findings(
     *sources: SourceSettings,
     uncorroborated: Literal["hold", "grant"] = "hold",
     confirm: ConfirmSettings = OFF,
+    ca_file: Path | None = None,
 ) -> list[Finding]:
-    sync = SyncSettings(sources=sources, uncorroborated=uncorroborated, confirm=confirm)
+    sync = SyncSettings(sources=sources, uncorroborated=uncorroborated, confirm=confirm, ca_file=ca_file)
     return list(examine_ownership(Settings(sync=sync), NOW))
 
 
@@ -170,9 +171,11 @@ def http() -> Iterator[responses.RequestsMock]:
         yield mock
 
 
-def confirming(http: responses.RequestsMock, confirm: ConfirmSettings = CONFIRM, **of_cdap: Any) -> list[Finding]:
+def confirming(
+    http: responses.RequestsMock, confirm: ConfirmSettings = CONFIRM, *, ca_file: Path | None = None, **of_cdap: Any
+) -> list[Finding]:
     http.get(DEFAULT, **({"json": {"name": "default"}} | of_cdap))
-    return findings(SourceSettings(name="records", kind="data-plane"), confirm=confirm)[1:]
+    return findings(SourceSettings(name="records", kind="data-plane"), confirm=confirm, ca_file=ca_file)[1:]
 
 
 def decides(http: responses.RequestsMock, decision: bool = True, status: int = 200) -> None:
@@ -234,10 +237,16 @@ def test_a_decision_service_that_does_not_allow_it(
     assert seen in found.seen
 
 
-@pytest.mark.parametrize("change", [{"url": "cdap"}, {"token_file": Path("nowhere")}, {"ca_file": Path("nowhere")}])
+@pytest.mark.parametrize("change", [{"url": "cdap"}, {"token_file": Path("nowhere")}])
 def test_settings_that_cannot_be_used(http: responses.RequestsMock, change: dict[str, Any]) -> None:
     given = {"url": CDAP, "user": "reader", "caller": "sync", "secret": CONFIRM.secret} | change
     decides(http)
     found, *_ = confirming(http, ConfirmSettings(**given))
     assert found.health is Health.FAILED
-    assert found.advice == "correct `[sync.confirm]`"
+    assert found.advice == "correct `[sync.confirm]` or `sync.ca_file`"
+
+
+def test_a_file_of_authorities_that_is_not_there(http: responses.RequestsMock) -> None:
+    decides(http)
+    found, *_ = confirming(http, ca_file=Path("nowhere"))
+    assert (found.health, "nowhere" in found.seen) == (Health.FAILED, True)

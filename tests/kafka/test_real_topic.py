@@ -52,7 +52,7 @@ def sink_to(kafka: SecuredBroker, monkeypatch: pytest.MonkeyPatch) -> Callable[.
             kafka_topic=topic,
             kafka_username=user,
             kafka_password=Secret(password),
-            kafka_ca_file=str(kafka.ca_file),
+            ca_file=str(kafka.ca_file),
         )
         return KafkaSink(msgspec.structs.replace(settings, **given), answer_seconds=3.0)
 
@@ -112,7 +112,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
     (WRITER, "wrong", {"kafka_mechanism": "PLAIN"}, "account `writer`"),
     (READER, PASSWORD, {}, "does not let account `reader` write to topic"),
     (WRITER, PASSWORD, {"kafka_topic": MISSING}, f"has no topic `{MISSING}`"),
-    (WRITER, PASSWORD, {"kafka_ca_file": None}, "certificate"),
+    (WRITER, PASSWORD, {"ca_file": None}, "certificate"),
     (WRITER, PASSWORD, {"kafka_bootstrap": "127.0.0.1:1"}, "does not take audit records of account `writer`: "),
 ]
 

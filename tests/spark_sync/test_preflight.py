@@ -161,15 +161,15 @@ HTTP_CONFIRM = CONFIRM.format(url="https://cdap.example")
 
 
 @pytest.mark.parametrize(
-    ("confirm", "message"),
+    ("wrong", "message"),
     [
         (HTTP_CONFIRM + 'token_file = "nowhere"', "the token file `nowhere` cannot be read"),
-        (HTTP_CONFIRM + 'ca_file = "nowhere"', "nowhere"),
+        ('ca_file = "nowhere"\n' + HTTP_CONFIRM, "CA file `nowhere`"),
     ],
     ids=["token", "certificates"],
 )
-def test_how_cdap_is_asked_is_checked_before_spark_starts(confirm: str, message: str) -> None:
-    settings = settings_in(GOOD + confirm)
+def test_how_cdap_is_asked_is_checked_before_spark_starts(wrong: str, message: str) -> None:
+    settings = settings_in(GOOD + wrong)
     with pytest.raises(ConfigError, match=message):
         check_run(settings)
     check_run(settings, dry=True)

@@ -6,7 +6,7 @@ import ssl
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import msgspec
 import requests
@@ -67,6 +67,11 @@ class TlsFiles(msgspec.Struct, frozen=True):
     ca_file: str | None = None
     cert_file: str | None = None
     key_file: str | None = None
+
+    @classmethod
+    def of(cls, *files: Path | None) -> Self:
+        """Return the files, in the order of the fields."""
+        return cls(*(str(file) if file else None for file in files))
 
     def context(self) -> ssl.SSLContext:
         """Create a context from the current contents of the files.

@@ -1,7 +1,7 @@
 """Notification of decision services: a request to download newer policies now.
 
 Law: a notification can only cause downloads. Whatever a service answers, however slow, large or hostile: the caller
-gets a result within the largest `timeout` of the services and no exception, no other server gets the secret, and
+gets a result within the time-out and no exception, no other server gets the secret, and
 nothing of the answer is in the result except its status.
 """
 
@@ -30,6 +30,7 @@ _POLICIES: Final = "/cdap/v1/policies"
 _NOW: Final = b'{"at_least":null}'
 # A version that no policies have: rejected after the check of the role, before anything is downloaded.
 _NEVER: Final = b'{"at_least":0}'
+_TIMEOUT: Final = 2.0
 _URL: Final = "correct `url` of `[[sync.notify]]`"
 
 
@@ -82,7 +83,7 @@ _FAILURES: Final[tuple[tuple[type[Exception], NotifyProblem], ...]] = (
         ssl.SSLError,
         NotifyProblem(
             "cannot be reached: its certificate or TLS settings are not accepted",
-            "`ca_file` of `[[sync.notify]]` names the CA to trust, `cert_file` the certificate to show it",
+            "`sync.ca_file` names the CA to trust, `sync.cert_file` the certificate to show it",
         ),
     ),
     (socket.gaierror, NotifyProblem("cannot be reached: its name cannot be resolved", _URL)),
@@ -93,9 +94,7 @@ _FAILURES: Final[tuple[tuple[type[Exception], NotifyProblem], ...]] = (
     ),
     (
         TimeoutError,
-        NotifyProblem(
-            "did not answer within the time-out", "check service and network, or raise `timeout` of `[[sync.notify]]`"
-        ),
+        NotifyProblem("did not answer within the time-out", "check service and network"),
     ),
     (OSError, NotifyProblem("cannot be reached: the connection broke off", f"check service and network, or {_URL}")),
     (
@@ -109,18 +108,18 @@ _FAILURES: Final[tuple[tuple[type[Exception], NotifyProblem], ...]] = (
 _Talk = Callable[[NotifySettings, str, AbortableConnection], NotifyProblem | None]
 
 
-def notify(settings: Settings) -> tuple[NotifyResult, ...]:
+def notify(settings: Settings, timeout: float = _TIMEOUT) -> tuple[NotifyResult, ...]:
     """Request a download of newer policies from every service of `[[sync.notify]]`, all at the same time.
 
     It names no version: the account of the sync job cannot read Ranger's `policyVersion`, which only administrators
     see. Results are in the order of the settings.
     """
-    return _with_each(settings, _request)
+    return _with_each(settings, _request, timeout)
 
 
-def rehearse(settings: Settings) -> tuple[NotifyResult, ...]:
+def rehearse(settings: Settings, timeout: float = _TIMEOUT) -> tuple[NotifyResult, ...]:
     """Return the results that `notify` would have, from the same checks of the services, without a download."""
-    return _with_each(settings, _try)
+    return _with_each(settings, _try, timeout)
 
 
 def check_notify(settings: Settings) -> None:
@@ -129,15 +128,16 @@ def check_notify(settings: Settings) -> None:
     Raises:
         ConfigError: an address, a secret or a file of certificates cannot be used.
     """
+    if settings.sync.notify:
+        _tls(settings).context()
     for service in settings.sync.notify:
         _address(service)
         _headers(service)
-        _tls(service).context()
 
 
-def _with_each(settings: Settings, talk: _Talk) -> tuple[NotifyResult, ...]:
-    services, ranger = settings.sync.notify, settings.ranger.service
-    begun = [_begin(service, ranger, talk) for service in services]
+def _with_each(settings: Settings, talk: _Talk, timeout: float) -> tuple[NotifyResult, ...]:
+    services, ranger, tls = settings.sync.notify, settings.ranger.service, _tls(settings)
+    begun = [_begin(service, tls, partial(_safely, talk, service, ranger), timeout) for service in services]
     found = [one() if callable(one) else one for one in begun]
     # The loader accepts no address with a password; none is shown here either.
     return tuple(
@@ -145,11 +145,13 @@ def _with_each(settings: Settings, talk: _Talk) -> tuple[NotifyResult, ...]:
     )
 
 
-def _begin(service: NotifySettings, ranger: str, talk: _Talk) -> NotifyProblem | Callable[[], NotifyProblem | None]:
+def _begin(
+    service: NotifySettings, tls: TlsFiles, talk: Callable[[AbortableConnection], NotifyProblem | None], timeout: float
+) -> NotifyProblem | Callable[[], NotifyProblem | None]:
     """Begin a conversation; return the function that waits for its result."""
     try:
-        connection = AbortableConnection(_address(service), _tls(service), service.timeout)
-        conversation = Conversation(connection, partial(_safely, talk, service, ranger), timeout=service.timeout)
+        connection = AbortableConnection(_address(service), tls, timeout)
+        conversation = Conversation(connection, talk, timeout=timeout)
     except (ConfigError, RuntimeError) as e:
         return _problem_of(e)
     return partial(_result, conversation)
@@ -172,7 +174,7 @@ def _safely(talk: _Talk, service: NotifySettings, ranger: str, connection: Abort
 
 def _problem_of(error: Exception) -> NotifyProblem:
     if isinstance(error, ConfigError):
-        return NotifyProblem(f"was not notified: {error}", "correct `[[sync.notify]]`")
+        return NotifyProblem(f"was not notified: {error}", "correct `[[sync.notify]]` or the certificates of `[sync]`")
     found = (problem for kind, problem in _FAILURES if isinstance(error, kind))
     return next(found, NotifyProblem(f"was not notified: {type(error).__name__}", "report it as a defect"))
 
@@ -193,9 +195,8 @@ def _address(service: NotifySettings) -> Address:
     return checked_address(service.url, NOTIFY, allow_plain_http=service.allow_plain_http)
 
 
-def _tls(service: NotifySettings) -> TlsFiles:
-    files = (service.ca_file, service.cert_file, service.key_file)
-    return TlsFiles(*(str(file) if file else None for file in files))
+def _tls(settings: Settings) -> TlsFiles:
+    return TlsFiles.of(settings.sync.ca_file, settings.sync.cert_file, settings.sync.key_file)
 
 
 def _headers(service: NotifySettings) -> Mapping[str, str]:

@@ -119,12 +119,12 @@ def test_a_service_that_requires_client_certificates_is_shown_that_of_the_settin
     shown, shown_key = signer.client().put(tmp_path / "client.pem", tmp_path / "client.key")
     with serving(READS_ALL, tmp_path, tls_certificate=certificate, tls_key=key, tls_client_ca=ca) as world:
         asking = settings(world.url)
-        confirm = msgspec.structs.replace(asking.sync.confirm, ca_file=ca)
+        sync = msgspec.structs.replace(asking.sync, ca_file=ca)
         if shows != "none":
-            confirm = msgspec.structs.replace(confirm, cert_file=shown, key_file=shown_key)
-        allowed, said = may_get(Settings(sync=SyncSettings(confirm=confirm)))
+            sync = msgspec.structs.replace(sync, cert_file=shown, key_file=shown_key)
+        allowed, said = may_get(Settings(sync=sync))
     right = shows == "a client certificate"
-    assert (allowed, "`sync.confirm.cert_file` the certificate to show" in said) == (right, not right)
+    assert (allowed, "`sync.cert_file` the certificate to show" in said) == (right, not right)
 
 
 ALLOWED = {"decision": True}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import pytest
@@ -41,16 +41,16 @@ WHOLE = OK + b"Content-Length: %d\r\n\r\n" % len(GOOD) + GOOD
 
 
 def one(url: str, **more: Any) -> NotifySettings:
-    given = {"caller": "refresh", "secret": Secret(SECRET), "timeout": TIMEOUT} | more
+    given = {"caller": "refresh", "secret": Secret(SECRET)} | more
     return NotifySettings(url=url, **given)
 
 
-def to(*services: NotifySettings) -> Settings:
-    return Settings(sync=SyncSettings(notify=services))
+def to(*services: NotifySettings, **files: Path) -> Settings:
+    return Settings(sync=SyncSettings(notify=services, **files))
 
 
-def of(world: World, caller: str = "refresh", **more: Any) -> Settings:
-    return to(one(world.url, caller=caller, **{"secret": Secret(secret_of(caller)), "timeout": SLACK} | more))
+def of(world: World, caller: str = "refresh", **files: Path) -> Settings:
+    return to(one(world.url, caller=caller, secret=Secret(secret_of(caller))), **files)
 
 
 def problem(results: tuple[NotifyResult, ...]) -> str:
@@ -71,7 +71,7 @@ def requested(world: World, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 @pytest.mark.parametrize("role", CallerRole)
 def test_only_a_caller_with_the_role_notifies(world: World, requested: list[bool], role: CallerRole) -> None:
-    said = problem(notify(of(world, role)))
+    said = problem(notify(of(world, role), SLACK))
     if role is CallerRole.REFRESH:
         assert (said, requested) == ("", [True])
     else:
@@ -82,9 +82,9 @@ def test_only_a_caller_with_the_role_notifies(world: World, requested: list[bool
 def test_a_rehearsal_finds_the_same_and_causes_no_download(
     world: World, requested: list[bool], role: CallerRole
 ) -> None:
-    rehearsed = rehearse(of(world, role))
+    rehearsed = rehearse(of(world, role), SLACK)
     assert requested == []
-    assert rehearsed == notify(of(world, role))
+    assert rehearsed == notify(of(world, role), SLACK)
 
 
 @pytest.mark.parametrize("act", [notify, rehearse])
@@ -97,16 +97,16 @@ def test_a_rehearsal_finds_the_same_and_causes_no_download(
     ],
 )
 def test_what_the_service_rejects(
-    world: World, act: Callable[[Settings], tuple[NotifyResult, ...]], change: dict[str, Any], said: str
+    world: World, act: Callable[[Settings, float], tuple[NotifyResult, ...]], change: dict[str, Any], said: str
 ) -> None:
     (service,) = of(world).sync.notify
     changed = change | {"url": str(change.get("url", "{}")).format(world.url)}
-    assert said in problem(act(to(msgspec.structs.replace(service, **changed))))
+    assert said in problem(act(to(msgspec.structs.replace(service, **changed)), SLACK))
 
 
 def test_a_service_of_another_ranger_service_is_no_use(world: World) -> None:
     settings = msgspec.structs.replace(of(world), ranger=RangerSettings(service="other"))
-    assert "decides by another service of Ranger than `other`" in problem(notify(settings))
+    assert "decides by another service of Ranger than `other`" in problem(notify(settings, SLACK))
 
 
 @pytest.mark.parametrize("shows", ["a client certificate", "none", "one of another authority"])
@@ -118,7 +118,7 @@ def test_a_service_with_client_certificates_is_shown_that_of_the_settings(shows:
     shown, shown_key = signer.client().put(tmp_path / "client.pem", tmp_path / "client.key")
     files = {} if shows == "none" else {"cert_file": shown, "key_file": shown_key}
     with serving(READ_AND_WRITE, tmp_path, tls_certificate=certificate, tls_key=key, tls_client_ca=ca) as world:
-        said = problem(notify(of(world, ca_file=ca, **files)))
+        said = problem(notify(of(world, ca_file=ca, **files), SLACK))
     assert (said == "") is (shows == "a client certificate")
     assert said == "" or "cannot be reached" in said
 
@@ -128,16 +128,16 @@ def test_changed_grants_are_in_effect_although_the_service_polls_once_an_hour(tm
         config = configuration(tmp_path, server.url, plugin__poll_interval="3600")
         with DecisionService(read_configuration(config, {}).settings) as service:
             port = int(service.url.rpartition(":")[2])
-            settings = to(one(service.url, secret=Secret(secret_of("refresh")), timeout=SLACK))
+            settings = to(one(service.url, secret=Secret(secret_of("refresh"))))
 
             def version() -> int:
                 return int(ask(port, "refresh", "GET", "/cdap/v1/policies").json["version"])
 
             before = version()
             read(admin, "bob", namespace="*")
-            assert problem(rehearse(settings)) == ""
+            assert problem(rehearse(settings, SLACK)) == ""
             assert version() == before
-            assert problem(notify(settings)) == ""
+            assert problem(notify(settings, SLACK)) == ""
             until(lambda: version() > before)
             assert ask(port, "refresh", "GET", f"/cdap/v1/policies?at_least={before + 1}&timeout=0").status == 200
 
@@ -175,7 +175,7 @@ ANSWERS = {
 @pytest.mark.parametrize("sent", ANSWERS, ids=[repr(sent[:40]) for sent in ANSWERS])
 def test_each_answer_is_a_sentence_that_says_what_to_do(sent: bytes) -> None:
     with playing(Script([sent])) as server:
-        said = problem(notify(to(one(f"http://127.0.0.1:{server.port}", timeout=SLACK))))
+        said = problem(notify(to(one(f"http://127.0.0.1:{server.port}")), SLACK))
     assert ANSWERS[sent] in said
     assert said.startswith(f"the decision service at `http://127.0.0.1:{server.port}` ")
     assert "; " in said
@@ -183,23 +183,23 @@ def test_each_answer_is_a_sentence_that_says_what_to_do(sent: bytes) -> None:
 
 def test_a_good_answer_is_no_problem() -> None:
     with playing(Script([WHOLE])) as server:
-        assert problem(notify(to(one(f"http://127.0.0.1:{server.port}", timeout=SLACK)))) == ""
+        assert problem(notify(to(one(f"http://127.0.0.1:{server.port}")), SLACK)) == ""
 
 
 @pytest.mark.parametrize(
-    ("service", "said"),
+    ("settings", "said"),
     [
-        (one("http://127.0.0.1:9"), "cannot be reached: the connection was refused; start the service, or correct"),
-        (one("https://no-such-host.invalid"), "cannot be reached: its name cannot be resolved"),
-        (one(f"https://{'a' * 70}.example"), "cannot be reached: its name cannot be resolved"),
-        (one("https://127.0.0.1:9", ca_file=Path("/nowhere/ca.pem")), "CA file `/nowhere/ca.pem` does not exist"),
-        (one("http://service.example"), "others can read and change in transit: use https://"),
-        (one("https://u:hunter2@service.example"), "`sync.notify[].url` must not hold a user name or password"),
-        (one("service"), "must be an address like `https://decisions.example:6500`"),
+        (to(one("http://127.0.0.1:9")), "cannot be reached: the connection was refused; start the service, or correct"),
+        (to(one("https://no-such-host.invalid")), "cannot be reached: its name cannot be resolved"),
+        (to(one(f"https://{'a' * 70}.example")), "cannot be reached: its name cannot be resolved"),
+        (to(one("https://127.0.0.1:9"), ca_file=Path("/nowhere/ca.pem")), "CA file `/nowhere/ca.pem` does not exist"),
+        (to(one("http://service.example")), "others can read and change in transit: use https://"),
+        (to(one("https://u:hunter2@service.example")), "`sync.notify[].url` must not hold a user name or password"),
+        (to(one("service")), "must be an address like `https://decisions.example:6500`"),
     ],
 )
-def test_a_service_that_is_not_there_or_not_well_set(service: NotifySettings, said: str) -> None:
-    found = problem(notify(to(msgspec.structs.replace(service, timeout=SLACK))))
+def test_a_service_that_is_not_there_or_not_well_set(settings: Settings, said: str) -> None:
+    found = problem(notify(settings, SLACK))
     assert said in found
     assert "hunter2" not in found
 
@@ -223,9 +223,9 @@ def test_the_secret_goes_to_a_server_with_a_valid_certificate_only(held: str, tm
     heard: list[bytes] = []
     with playing(Script([WHOLE], heard=heard), context) as server:
         ca = put(tmp_path / "ca.pem", authority.pem)
-        said = problem(notify(to(one(f"https://127.0.0.1:{server.port}", ca_file=ca, timeout=SLACK))))
+        said = problem(notify(to(one(f"https://127.0.0.1:{server.port}"), ca_file=ca), SLACK))
     assert [CREDENTIALS in request for request in heard] == ([True] if held == "its own" else [])
-    assert ("`ca_file` of `[[sync.notify]]` names the CA to trust" in said) is (held != "its own")
+    assert ("`sync.ca_file` names the CA to trust" in said) is (held != "its own")
 
 
 # --- servers that do what they can -----------------------------------------------------------------------------------
@@ -249,17 +249,21 @@ def under_way() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "ranger-cdap-conversation"]
 
 
+class Notified(Protocol):
+    def __call__(self, settings: Settings, timeout: float = TIMEOUT) -> str: ...
+
+
 @contextmanager
-def held_to_the_law(caplog: pytest.LogCaptureFixture, witness: Witness) -> Iterator[Callable[[Settings], str]]:
+def held_to_the_law(caplog: pytest.LogCaptureFixture, witness: Witness) -> Iterator[Notified]:
     """Notify as a run does, and hold the result, the time and what is left to the law."""
     caplog.set_level(logging.DEBUG)
     caplog.clear()
 
-    def notified(settings: Settings) -> str:
+    def notified(settings: Settings, timeout: float = TIMEOUT) -> str:
         began = time.monotonic()
-        results = notify(settings)
+        results = notify(settings, timeout)
         passed = time.monotonic() - began
-        assert passed < max(service.timeout for service in settings.sync.notify) + SLACK
+        assert passed < timeout + SLACK
         said = " ".join([repr(results), *map(str, results), caplog.text])
         assert SECRET not in said
         assert CREDENTIALS.decode() not in said
@@ -320,7 +324,7 @@ def test_no_server_holds_a_run_or_a_thread(
         playing(script, context if encrypted else None) as server,
     ):
         scheme = "https" if encrypted else "http"
-        assert notified(to(one(f"{scheme}://127.0.0.1:{server.port}", ca_file=ca))) != ""
+        assert notified(to(one(f"{scheme}://127.0.0.1:{server.port}"), ca_file=ca)) != ""
         # While the server goes on: it is our side that ends.
         for thread in under_way():
             thread.join(SLACK)
@@ -380,9 +384,9 @@ def test_all_are_notified_at_the_same_time(witness: Witness, caplog: pytest.LogC
         playing(Script([], Then.SILENCE)) as silent,
         playing(Script([WHOLE], heard=heard)) as good,
     ):
-        hanging = one(f"http://127.0.0.1:{silent.port}", timeout=1.0)
+        hanging = one(f"http://127.0.0.1:{silent.port}")
         began = time.monotonic()
-        said = notified(to(*[hanging] * 5, one(f"http://127.0.0.1:{good.port}", timeout=1.0), *[hanging] * 5))
+        said = notified(to(*[hanging] * 5, one(f"http://127.0.0.1:{good.port}"), *[hanging] * 5), timeout=1.0)
         passed = time.monotonic() - began
     assert said.count("did not answer within the time-out; check") == 10
     assert f"the decision service at `http://127.0.0.1:{good.port}` was notified" in said
@@ -396,7 +400,7 @@ def test_a_proxy_of_the_environment_is_not_used(
 ) -> None:
     monkeypatch.setenv(name, witness.url)
     with held_to_the_law(caplog, witness) as notified, playing(Script([WHOLE])) as server:
-        assert notified(to(one(f"http://127.0.0.1:{server.port}", timeout=SLACK))) == ""
+        assert notified(to(one(f"http://127.0.0.1:{server.port}")), SLACK) == ""
 
 
 def test_a_run_goes_on_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -490,7 +494,7 @@ def _hunt(script: Script, witness: Witness, caplog: pytest.LogCaptureFixture) ->
         held_to_the_law(caplog, witness) as notified,
         playing(Script(pieces, script.then, script.reads)) as server,
     ):
-        notified(to(one(f"http://127.0.0.1:{server.port}", timeout=0.05)))
+        notified(to(one(f"http://127.0.0.1:{server.port}")), timeout=0.05)
 
 
 @search(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
