@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -138,54 +138,78 @@ def nobodys(file: Path) -> None:
     file.chmod(0o000)
 
 
-@pytest.mark.parametrize("missing", [None, *SECRETS])
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("how", [gone, nobodys], ids=["gone", "unreadable"])
-def test_a_program_refuses_without_a_secret_of_its_own_and_starts_without_others(
-    place: Path, program: str, missing: str | None, how: Callable[[Path], None]
-) -> None:
+NEEDED = [(program, name) for program, (_, needed) in PROGRAMS.items() for name in sorted(needed)]
+each_way = pytest.mark.parametrize("how", [gone, nobodys], ids=["gone", "unreadable"])
+
+
+def spoil(place: Path, names: Iterable[str], how: Callable[[Path], None]) -> None:
     if how is nobodys and os.geteuid() == 0:
         pytest.skip("root reads everything; tests/security/test_two_users.py has other users")
-    start, needed = PROGRAMS[program]
-    if missing is not None:
-        how(place / f"secret-of-{missing}")
-    if missing in needed:
-        with pytest.raises(ConfigError, match=f"`{place}/secret-of-{missing}` cannot be read: "):
-            start()
-        assert not [left for left in ("cache", "events", "state", "spool") if (place / left).exists()]
-    else:
-        start()
+    for name in names:
+        how(place / f"secret-of-{name}")
 
 
-@pytest.mark.parametrize("missing", [None, *(name for name in SECRETS if f"file:{{{name}}}" in CONFIGURATION)])
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_a_variable_that_is_not_set_stops_only_the_program_that_needs_it(
-    place: Path, program: str, missing: str | None, monkeypatch: pytest.MonkeyPatch
+@each_way
+@pytest.mark.parametrize(("program", "missing"), NEEDED)
+def test_a_program_refuses_without_a_secret_of_its_own(
+    place: Path, program: str, missing: str, how: Callable[[Path], None]
 ) -> None:
+    spoil(place, [missing], how)
+    with pytest.raises(ConfigError, match=f"`{place}/secret-of-{missing}` cannot be read: "):
+        PROGRAMS[program][0]()
+    assert not [left for left in ("cache", "events", "state", "spool") if (place / left).exists()]
+
+
+@each_way
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_starts_without_the_secrets_of_others(place: Path, program: str, how: Callable[[Path], None]) -> None:
+    start, needed = PROGRAMS[program]
+    assert needed < set(SECRETS)
+    spoil(place, set(SECRETS) - needed, how)
+    start()
+
+
+def with_variables(place: Path, monkeypatch: pytest.MonkeyPatch, left_out: Collection[str]) -> None:
+    """Have the configuration name variables where it named files, and set all but these."""
     text = Path("ranger-cdap.toml").read_text()
     for number, name in enumerate(SECRETS):
         text = text.replace(f"file:{place}/secret-of-{name}", f"env:SECRET_{number}")
-        if name != missing:
+        if name not in left_out:
             monkeypatch.setenv(f"SECRET_{number}", SECRET.format(name.replace(".", "-")))
     Path("ranger-cdap.toml").write_text(text)
-    start, needed = PROGRAMS[program]
-    if missing in needed:
-        with pytest.raises(ConfigError, match=f"environment variable `SECRET_{SECRETS.index(missing)}`.* is not set"):
-            start()
-    else:
-        start()
 
 
-@pytest.mark.parametrize("missing", SECRETS)
-def test_the_doctor_and_config_show_go_on_and_no_secret_is_shown(
-    place: Path, missing: str, capsys: pytest.CaptureFixture[str]
+OF_VARIABLES = [name for name in SECRETS if f"file:{{{name}}}" in CONFIGURATION]
+
+
+@pytest.mark.parametrize(("program", "missing"), [pair for pair in NEEDED if pair[1] in OF_VARIABLES])
+def test_a_variable_that_is_not_set_stops_the_program_that_needs_it(
+    place: Path, program: str, missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone(place / f"secret-of-{missing}")
+    with_variables(place, monkeypatch, [missing])
+    with pytest.raises(ConfigError, match=f"environment variable `SECRET_{SECRETS.index(missing)}`.* is not set"):
+        PROGRAMS[program][0]()
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_variables_that_are_not_set_stop_no_program_that_does_not_need_them(
+    place: Path, program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, needed = PROGRAMS[program]
+    with_variables(place, monkeypatch, set(OF_VARIABLES) - needed)
+    start()
+
+
+@pytest.mark.parametrize("missing", [SECRETS[:1], SECRETS], ids=["one", "all"])
+def test_the_doctor_and_config_show_go_on_and_no_secret_is_shown(
+    place: Path, missing: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoil(place, missing, gone)
     assert main(["config"]) == 0
     assert main(["doctor"]) == 2  # there is no Ranger Admin
     said = capsys.readouterr()
     assert "a-secret-of-its-own" not in said.out + said.err
-    assert f"secret-of-{missing}" in said.out
+    assert [name for name in missing if f"secret-of-{name}" not in said.out] == []
 
 
 def test_what_is_missing_is_a_failure_of_who_needs_it_and_nobody_elses(place: Path) -> None:
