@@ -122,9 +122,6 @@ def _searches(ldap: LdapSettings) -> Iterator[Problem]:
 
 
 def _limits(ldap: LdapSettings) -> Iterator[Problem]:
-    for key in ("connect_timeout", "read_timeout"):
-        if not 0 < getattr(ldap, key) < float("inf"):
-            yield f"ldap.{key}", f"`ldap.{key}` must be greater than zero, not `{getattr(ldap, key)}`"
     if not 0 <= ldap.nested_depth <= _DEEPEST:
         yield "ldap.nested_depth", f"`ldap.nested_depth` must be from 0 to {_DEEPEST}, not `{ldap.nested_depth}`"
 

@@ -27,7 +27,7 @@ class GroupSettings(Table, frozen=True):
     negative_ttl: float = 30.0
     """The same for a user that no source knows."""
     deadline: float = 2.0
-    """Maximum seconds that a decision waits for groups; greater than zero."""
+    """Maximum seconds that a decision waits for groups, half of it for one server; greater than zero."""
 
 
 class LdapSettings(Table, frozen=True):
@@ -71,7 +71,3 @@ class LdapSettings(Table, frozen=True):
     """Levels of groups in groups that are followed; 0: none."""
     in_chain: bool = False
     """Active Directory resolves groups in groups itself, at every depth (`LDAP_MATCHING_RULE_IN_CHAIN`)."""
-    connect_timeout: float = 1.0
-    """Connect timeout in seconds, for each server; greater than zero."""
-    read_timeout: float = 1.0
-    """Response timeout in seconds; greater than zero."""

@@ -85,7 +85,10 @@ class GroupDirectory:
         """
         if not groups.sources and not groups.static:
             return None
-        made: Mapping[str, Callable[[], GroupSource]] = {"ldap": lambda: LdapGroups(ldap), "posix": PosixGroups}
+        made: Mapping[str, Callable[[], GroupSource]] = {
+            "ldap": lambda: LdapGroups(ldap, groups.deadline),
+            "posix": PosixGroups,
+        }
         return cls(groups, [made[name]() for name in dict.fromkeys(groups.sources)], at_once=MOST_CONNECTIONS)
 
     def after_fork(self) -> None:

@@ -79,22 +79,24 @@ def ldap_tls_context(settings: LdapSettings) -> ssl.SSLContext:
 class LdapConnection:
     """A connection; not safe to share between threads at one time."""
 
-    def __init__(self, url: str, settings: LdapSettings, context: ssl.SSLContext, deadline: float) -> None:
-        """Connect and sign in.
+    def __init__(
+        self, url: str, settings: LdapSettings, context: ssl.SSLContext, deadline: float, patience: float
+    ) -> None:
+        """Connect and sign in; `patience` is how many seconds each answer may take.
 
         Raises:
             ConnectionFailed: the server did not answer, or its certificate is not accepted.
             GroupSourceUnavailable: the account is rejected.
         """
         self.url = url
-        self._settings = settings
+        self._patience = patience
         self._raw: Any = None
         self.used = time.monotonic()
         password = settings.bind_password.reveal() if settings.bind_dn else ""
         if settings.bind_dn and not password:
             raise GroupSourceUnavailable("`ldap.bind_password` is empty, which would be an anonymous search")
         try:
-            self._raw = _unopened(url, settings, context, password, _left(deadline, settings.connect_timeout))
+            self._raw = _unopened(url, settings, context, password, _left(deadline, patience))
             self._guarded(deadline, lambda: self._raw.open(read_server_info=False))
             if settings.start_tls:
                 self._guarded(deadline, self._raw.start_tls)
@@ -218,7 +220,7 @@ class LdapConnection:
 
     def _guarded(self, deadline: float, run: Callable[[], object]) -> None:
         """Run an operation; whatever it raises, by a bad server or a bad network, is one exception of ours."""
-        left = _left(deadline, self._settings.read_timeout)
+        left = _left(deadline, self._patience)
         try:
             if self._raw.socket is not None:
                 self._raw.socket.settimeout(left)

@@ -43,14 +43,15 @@ class LdapGroups:
     name = "ldap"
     is_definitive = True
 
-    def __init__(self, settings: LdapSettings) -> None:
-        """Open nothing yet.
+    def __init__(self, settings: LdapSettings, deadline: float) -> None:
+        """Open nothing yet; a server gets half of `deadline`, so that another may answer in time.
 
         Raises:
             ConfigError: the extra `ldap` is not installed, or `ldap.ca_file` cannot be used.
         """
         ldap_library()
         self._settings = settings
+        self._patience = deadline / 2
         self._context: ssl.SSLContext = ldap_tls_context(settings)
         self._lock = threading.Lock()
         self._idle: list[LdapConnection] = []
@@ -80,7 +81,7 @@ class LdapGroups:
             ConnectionFailed: the server does not answer.
             GroupSourceUnavailable: the account is rejected.
         """
-        return LdapConnection(url, self._settings, self._context, deadline)
+        return LdapConnection(url, self._settings, self._context, deadline, self._patience)
 
     def close(self) -> None:
         """Close the connections that are not in use."""

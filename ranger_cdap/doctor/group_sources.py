@@ -33,7 +33,7 @@ def examine_group_sources(settings: Settings) -> Iterator[Finding]:
         yield skipped("directory", f"not tried: {problem}")
         return
     try:
-        source = LdapGroups(ldap)
+        source = LdapGroups(ldap, groups.deadline)
     except ConfigError as e:
         yield failed("directory", str(e), "correct `[ldap]`")
         return

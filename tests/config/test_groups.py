@@ -68,8 +68,6 @@ def test_settings_that_are_enough() -> None:
         ({"member_value": "uid", "in_chain": True}, False),
         ({"nested_depth": -1}, False),
         ({"nested_depth": 21}, False),
-        ({"connect_timeout": 0}, False),
-        ({"read_timeout": -1.0}, False),
         ({"name_case": "title"}, False),
     ],
 )

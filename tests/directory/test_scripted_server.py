@@ -33,7 +33,7 @@ def start() -> Iterator[Start]:
 def directory(server: ScriptedServer, **more: Any) -> GroupDirectory:
     tables = {
         "groups": {"sources": ["ldap"], "deadline": 20},
-        "ldap": {"urls": [server.url], "anonymous": True, "user_base": "DC=x", "read_timeout": 10, **more},
+        "ldap": {"urls": [server.url], "anonymous": True, "user_base": "DC=x", **more},
     }
     parsed = parse_settings(tables, origin="the test")
     found = GroupDirectory.of(parsed.groups, parsed.ldap)
