@@ -186,9 +186,3 @@ def test_what_is_above_a_security_zone_counts_for_nothing_in_it() -> None:
     answer = compose(row, parse_entity("dataset:ns1.kv"), "ann", ask, options=Options(inherit=True))
 
     assert not answer.allowed
-
-
-def test_the_old_name_of_the_alternatives_still_works_and_warns() -> None:
-    answer = compose(load_profile("default").operation("dataset.get"), parse_entity("dataset:ns1.kv"), "ann", holding())
-    with pytest.warns(DeprecationWarning, match="alternatives"):
-        assert answer.tried == answer.alternatives

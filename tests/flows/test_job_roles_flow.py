@@ -69,7 +69,7 @@ def test_a_group_gets_a_job_and_loses_it_again(
     ranger: EmbeddedRanger, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = policies(ranger)
-    assert run("diff", "developer", "--namespace", "sales", "--group", "sales-devs") == 2
+    assert run("apply", "developer", "--namespace", "sales", "--group", "sales-devs", "--dry-run") == 2
     assert policies(ranger) == before
     assert run(*APPLY) == 0
     after = policies(ranger)
@@ -77,7 +77,7 @@ def test_a_group_gets_a_job_and_loses_it_again(
     assert made
     assert all(ROLE_LABEL in after[name]["policyLabels"] for name in made)
     assert roles(ranger)["sales_developer"]["groups"] == [{"name": "sales-devs", "isAdmin": False}]
-    assert run("diff", "developer", "--namespace", "sales", "--group", "sales-devs") == 0
+    assert run("apply", "developer", "--namespace", "sales", "--group", "sales-devs", "--dry-run") == 0
     capsys.readouterr()
 
     with Authorizer.open(ranger.settings(tmp_path)) as authorizer:
@@ -120,8 +120,8 @@ def test_two_jobs_share_the_policies_of_a_namespace_and_each_leaves_alone(ranger
     other = next(name for name in jobs if name != first)
     assert run("remove", first, "--namespace", "sales", "--yes") == 0
     assert set(roles(ranger)) == {f"sales_{other}"}
-    assert run("diff", other, "--namespace", "sales", "--group", jobs[other]) == 0
-    assert run("diff", first, "--namespace", "sales") == 2
+    assert run("apply", other, "--namespace", "sales", "--group", jobs[other], "--dry-run") == 0
+    assert run("apply", first, "--namespace", "sales", "--dry-run") == 2
     assert run("remove", other, "--namespace", "sales", "--yes") == 0
     assert ROLE_LABEL not in json.dumps(policies(ranger))
 
@@ -132,7 +132,7 @@ def test_one_job_in_two_namespaces_is_two_roles(ranger: EmbeddedRanger) -> None:
     assert set(roles(ranger)) == {"sales_developer", "hr_developer"}
     alone = run("remove", "developer", "--namespace", "hr", "--yes")
     assert alone == 0
-    assert run("diff", "developer", "--namespace", "sales", "--group", "sales-devs") == 0
+    assert run("apply", "developer", "--namespace", "sales", "--group", "sales-devs", "--dry-run") == 0
     assert not [name for name in policies(ranger) if "namespace hr" in name]
 
 
@@ -191,7 +191,7 @@ def test_after_a_refused_step_the_same_command_completes(
     error = capsys.readouterr().err
     assert "changes were made before, and the same command goes on from there" in error
     assert run(*APPLY) == 0
-    assert run("diff", "developer", "--namespace", "sales", "--group", "sales-devs") == 0
+    assert run("apply", "developer", "--namespace", "sales", "--group", "sales-devs", "--dry-run") == 0
 
 
 def test_a_removal_that_is_refused_half_way_is_completed_by_the_next(
@@ -234,7 +234,7 @@ def test_a_role_of_others_is_left_alone_and_another_name_will_do(
         assert "described as `of the other team`" in error
     assert (policies(ranger), roles(ranger)) == before
     assert run(*APPLY, "--name", "sales_developer_2") == 0
-    assert run("diff", "developer", "--namespace", "sales", "--name", "sales_developer_2") == 0
+    assert run("apply", "developer", "--namespace", "sales", "--name", "sales_developer_2", "--dry-run") == 0
     assert roles(ranger)["sales_developer"] == before[1]["sales_developer"]
 
 
@@ -274,11 +274,11 @@ def test_another_profile_is_a_difference_that_apply_removes(
     assert run("apply", *operator, "--yes") == 0
     capsys.readouterr()
     changed = ["--set", "cdap.profile=cdap-6", "roles"]
-    assert main([*changed, "diff", *operator]) == 2
+    assert main([*changed, "apply", *operator, "--dry-run"]) == 2
     name = "roles: every application in namespace sales of cdap"
     assert f"update policy `{name}`" in capsys.readouterr().out
     assert main([*changed, "apply", *operator, "--yes"]) == 0
     held = {access["type"] for item in policies(ranger)[name]["policyItems"] for access in item["accesses"]}
     assert held == {"read", "admin"}
-    assert main([*changed, "diff", *operator]) == 0
-    assert run("diff", *operator) == 2
+    assert main([*changed, "apply", *operator, "--dry-run"]) == 0
+    assert run("apply", *operator, "--dry-run") == 2

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import servicedef
+from tests.servicedef.definition_facts import hierarchies
 
 Parts = tuple[str, ...]
 
@@ -132,7 +133,7 @@ LISTS: Mapping[str, str] = {
 }
 """Where CDAP lists what is in a namespace, by level."""
 
-PATHS = {path[-1]: path for path in servicedef.hierarchies(servicedef.service_definition())}
+PATHS = {path[-1]: path for path in hierarchies(servicedef.service_definition())}
 """Each level with those above it."""
 
 

@@ -48,7 +48,7 @@ def test_apply_makes_ranger_as_the_files_once_and_takes_away_what_they_lack(esta
         assert estate.may(plugin, estate.name("alice"), "read", namespace="ns1")
         assert not estate.may(plugin, estate.name("alice"), "read", namespace="ns2")
     versions = estate.versions()
-    for words in (("plan",), ("apply", "--yes"), ("import", "--yes"), ("diff",)):
+    for words in (("apply", "--dry-run"), ("apply", "--yes")):
         assert estate.run("policies", *words, str(files)) == 0
     assert estate.versions() == versions
     (files / "policies" / "ns1.json").unlink()

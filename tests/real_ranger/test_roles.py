@@ -9,7 +9,7 @@ from tests.real_ranger.estate import Estate
 
 def run(estate: Estate, what: str, *words: str, job: str = "developer") -> int:
     """A command about a job in the namespace `sales`, with a role of the flow's own."""
-    confirmed = ["--yes"] if what != "diff" else []
+    confirmed = [] if "--dry-run" in words else ["--yes"]
     return estate.run("roles", what, job, "--namespace", "sales", "--name", estate.name(job), *words, *confirmed)
 
 
@@ -17,10 +17,10 @@ def test_a_job_is_given_once_decides_and_is_removed_without_a_trace(estate: Esta
     estate.set_up()
     ann, crew = estate.user("ann", "crew"), estate.group("crew")
     before, plain = estate.state(), estate.policies()
-    assert run(estate, "diff", "--group", crew) == 2
+    assert run(estate, "apply", "--dry-run", "--group", crew) == 2
     assert estate.state() == before
     assert run(estate, "apply", "--group", crew) == 0
-    assert run(estate, "diff", "--group", crew) == 0
+    assert run(estate, "apply", "--dry-run", "--group", crew) == 0
     versions = estate.versions()
     assert run(estate, "apply", "--group", crew) == 0
     assert estate.versions() == versions
@@ -42,7 +42,7 @@ def test_two_jobs_in_one_namespace_are_removed_one_after_the_other(estate: Estat
         assert run(estate, "apply", "--group", crew, job=job) == 0
     other = "developer" if first == "viewer" else "viewer"
     assert run(estate, "remove", job=first) == 0
-    assert run(estate, "diff", "--group", crew, job=other) == 0
+    assert run(estate, "apply", "--dry-run", "--group", crew, job=other) == 0
     assert run(estate, "remove", job=other) == 0
     assert estate.policies() == before
 

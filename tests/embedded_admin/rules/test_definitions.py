@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from ranger_cdap.embedded_admin.model.documents import AdminAccessTypeDef, AdminServiceDef
 from ranger_cdap.embedded_admin.rules.definitions import check_definition, complete, hierarchies, markers
-from servicedef import hierarchies as hierarchies_of_ours
 from servicedef import service_definition
 from tests.embedded_admin.documents import OURS
+from tests.servicedef.definition_facts import hierarchies as hierarchies_of
 
 
 def test_our_definition_breaks_no_rule_and_keeps_its_hierarchies() -> None:
     assert list(check_definition(OURS, [])) == []
-    assert set(hierarchies(OURS.resources)) == hierarchies_of_ours(service_definition())
+    assert set(hierarchies(OURS.resources)) == hierarchies_of(service_definition())
 
 
 def test_completing_twice_is_completing_once() -> None:

@@ -209,7 +209,7 @@ class Overtaken(PolicyCache):
     """A reader that is overtaken by a writer after its nth file."""
 
     def __init__(self, writer: PolicyCache, reports: Reports, after: int) -> None:
-        super().__init__(writer.path().parent, "cdap", SERVICE, report=reports.append)
+        super().__init__(writer.path().parent, SERVICE, report=reports.append)
         self._writer = writer
         self._files_until = after
 
