@@ -18,9 +18,14 @@ NOT_LISTED: Final = frozenset({"topic"})
 """The levels that CDAP has no list of, so nothing can be looked up."""
 
 
+@cache
+def _text() -> bytes:
+    return files(__name__).joinpath(FILE_NAME).read_bytes()
+
+
 def service_definition() -> dict[str, Any]:
-    """Return the definition as Ranger's JSON, read from the package each time."""
-    definition: dict[str, Any] = json.loads(files(__name__).joinpath(FILE_NAME).read_bytes())
+    """Return the definition as Ranger's JSON, a new object each time."""
+    definition: dict[str, Any] = json.loads(_text())
     return definition
 
 

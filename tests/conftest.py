@@ -16,6 +16,9 @@ from hypothesis import settings
 
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.embedded_admin.rules import passwords
+from ranger_cdap.engine import build
+from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
+from ranger_cdap.ranger_model.service_def import ServiceDef
 from tests.differential.java_engine import JavaEngine, missing_tool
 from tests.missing_tools import names_a_missing_tool
 from tests.short_lived_java import QUICK_JAVA
@@ -104,6 +107,25 @@ def _cheap_passwords() -> Iterator[None]:
     """Hundreds of servers with five users each: who guesses passwords is not among them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "COST", 2)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _definitions_are_compiled_once() -> Iterator[None]:
+    """Tens of thousands of engines with few policies each: most of what one costs is the same service definition."""
+    compiled: list[tuple[ServiceDef, bool, ServiceModel]] = []
+
+    def compile_once(definition: ServiceDef, *, lenient: bool = True) -> ServiceModel:
+        for known, mode, model in compiled:
+            if mode is lenient and known == definition:
+                return model
+        model = compile_service_def(definition, lenient=lenient)
+        compiled.insert(0, (definition, lenient, model))
+        del compiled[8:]
+        return model
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "compile_service_def", compile_once)
         yield
 
 
