@@ -107,9 +107,13 @@ class Imports(RuleBasedStateMachine):
 
     @rule(role=st.sampled_from(ROLES), group=st.sampled_from(GROUPS))
     def add(self, role: str, group: str) -> None:
-        """A group that the last file has not: adding what an import added changes nothing in Ranger."""
+        """A group that the last file has not: adding what an import added changes nothing in Ranger.
+
+        A role with members and without rights counts as made by others: an import leaves it alone.
+        """
         wanted = self.last[role].groups if role in self.last else set()
-        if role in self.ranger.roles and group not in wanted | groups_of(self.ranger, role):
+        has_rights = bool(places_of(self.ranger, role))
+        if has_rights and role in self.ranger.roles and group not in wanted | groups_of(self.ranger, role):
             self.ranger.roles[role].groups.append(RoleMember(name=group))
             self.by_people.setdefault(role, set()).add(group)
 
