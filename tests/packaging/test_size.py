@@ -13,8 +13,8 @@ from tests.docs.markdown_pages import ROOT
 CEILING: Final = {
     "statements": 33_700,
     "commands": 56,
-    "options": 300,
-    "settings": 173,
+    "options": 242,
+    "settings": 165,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,
 }
