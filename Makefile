@@ -74,7 +74,7 @@ types: $(STAMP) ## types, on the other Pythons we name
 	$(BIN)/mypy --python-version 3.12
 	$(BIN)/mypy --python-version 3.13
 
-# All Spark tests share a process, and so do all Java ones: each starts its JVM once.
+# By these groups all Spark tests would share a process. xdist 3.8 ignores them with pytest 9.2, so both start Spark.
 GROUPS := -n 2 --dist loadgroup --no-loadscope-reorder
 
 test: setup check smoke-wheel test-plugin smoke ## what every change needs: the quick tests, Spark, Java, kills, and a flow on each real server (SKIP_CDAP=1: without a real CDAP)

@@ -45,7 +45,7 @@ settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let all Spark tests share a process of several, and all Java ones; `make nightly` draws more examples.
+    """Name the group of Spark tests and that of Java tests; `make nightly` draws more examples.
 
     PySpark leaves its sockets to the garbage collector, in whatever test that happens to run. What takes longest comes
     first: at the end several workers have something to do.
