@@ -23,10 +23,17 @@ from ranger_cdap.authz.access_replay import AccessReplay
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.answer import EvaluatedPrivilege, evaluate_privilege
-from ranger_cdap.cdap.checks.check_table import all_cells, calling_methods, cell_of, known_permissions
+from ranger_cdap.cdap.checks.check_table import (
+    all_cells,
+    calling_methods,
+    cell_of,
+    incidental_methods,
+    known_permissions,
+)
 from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
+from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.profile import profile_names
 from ranger_cdap.cli.shadow_sources import read_check_line
 from ranger_cdap.engine import PolicyEngine
@@ -182,6 +189,8 @@ def test_every_check_that_is_answered_otherwise_today_is_in_the_report(rows: Any
 @cache
 def _hints() -> tuple[str | None, ...]:
     methods = {m for cell in all_cells().values() for row in cell.rows.values() for m in row}
+    names = {permission.partition(".")[2] for permission in known_permissions()}
+    methods.update(m for kind in entity_types() for name in names for m in incidental_methods(kind, name))
     return (None, *sorted(m if "." in m else f"{m}.x" for m in methods))
 
 

@@ -54,15 +54,9 @@ def cell_of(kind: str, permission: str, *, on_parent: bool) -> CheckCell | None:
     return CheckCell(strictest=(cell,), rows={cell: ()}) if isinstance(cell, str) else cell
 
 
-def is_incidental(kind: str, permission: str, frames: tuple[str, ...]) -> bool:
-    """Return true if the calling methods make the check as a part of an operation that is checked on another entity."""
-    methods = _table().incidental.get(kind, {}).get(permission, ())
-    return any(frame in methods for frame in frames)
-
-
-def has_incidental(kind: str, permission: str) -> bool:
-    """Return true if a check can be a part of an operation that is checked on another entity."""
-    return permission in _table().incidental.get(kind, {})
+def incidental_methods(kind: str, permission: str) -> tuple[str, ...]:
+    """Return the calling methods that make the check as a part of an operation on another entity; none for most."""
+    return _table().incidental.get(kind, {}).get(permission, ())
 
 
 def all_cells() -> Mapping[tuple[str, str, bool], CheckCell]:

@@ -20,7 +20,7 @@ from ranger_cdap.cdap.checks.check_table import (
     actions,
     calling_methods,
     cell_of,
-    is_incidental,
+    incidental_methods,
     known_permissions,
     own_row,
 )
@@ -149,7 +149,7 @@ class CheckTable:
         if cell is None or permission not in known_permissions():
             return [_on(entity, "other")], Unknown.PERMISSION
         methods = calling_methods(check.hint)
-        if is_incidental(kind, name, methods):
+        if not frozenset(methods).isdisjoint(incidental_methods(kind, name)):
             return [_on(entity, "incidental")], None
         picked = cell.select_by_hint(methods)
         if picked is None and cell.visibility_only:

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.cdap.checks.check_table import actions, cell_of, has_incidental, known_permissions
+from ranger_cdap.cdap.checks.check_table import actions, cell_of, incidental_methods, known_permissions
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckedOperation, CheckTable, incidental_row, see_row
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types
 from ranger_cdap.cdap.profile import ACTIONS, VISIBLE, Operation
@@ -159,7 +159,7 @@ def _rows(table: CheckTable, kind: str, permission: str) -> Iterator[Operation]:
         return
     if cell.visibility_only:
         yield see_row(kind)
-    if has_incidental(kind, permission):
+    if incidental_methods(kind, permission):
         yield incidental_row(kind)
     for verb in dict.fromkeys((*cell.strictest, *cell.rows, *cell.container)):
         yield table.row(kind, permission, verb)
