@@ -56,7 +56,7 @@ def entities(random: Random) -> list[dict[str, str]]:
 def test_enough_is_enough_for_every_entity_and_gives_nobody_more() -> None:
     seen = {"narrowed": 0, "asked": 0, "allowed": 0}
 
-    @settings(drawn, max_examples=20 * SETS)
+    @settings(drawn, max_examples=5 * SETS)
     @given(randoms)
     def holds(random: Random) -> None:
         documents, there = drawn_set(random), entities(random)

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.cli.main import main
@@ -36,6 +36,7 @@ def test_a_new_system_gets_every_file_for_everyone_to_read(tmp_path: Path) -> No
     assert {path.stat().st_mode & 0o777 for path in tmp_path.rglob("*") if path.is_file()} == {0o644}
 
 
+@settings(max_examples=20)
 @given(
     st.fixed_dictionaries({place: st.sampled_from([None, b"", EARLIER, CONTENT[place]]) for place in UNITS.values()})
 )
