@@ -55,7 +55,8 @@ demo: setup ## the main job, end to end, on recorded events
 # With a target of their own each.
 OWN := cdap or solr or elasticsearch or kafka or images or site or helm
 QUICK := not (spark or java or real_ranger or slow or kills or alone or $(OWN))
-DEEP := (kills or ((spark or java) and not slow)) and not (real_ranger or alone or $(OWN))
+SPARK := spark and (kills or not slow) and not (real_ranger or alone or $(OWN))
+JAVA := (kills or (java and not slow)) and not (spark or real_ranger or alone or $(OWN))
 SLOW := slow and not (kills or real_ranger or alone or $(OWN))
 
 check: lint ## the quick checks, of the tree
@@ -74,12 +75,17 @@ types: $(STAMP) ## types, on the other Pythons we name
 	$(BIN)/mypy --python-version 3.12
 	$(BIN)/mypy --python-version 3.13
 
-# By these groups all Spark tests would share a process. xdist 3.8 ignores them with pytest 9.2, so both start Spark.
-GROUPS := -n 2 --dist loadgroup --no-loadscope-reorder
-
 test: setup check smoke-wheel test-plugin smoke ## what every change needs: the quick tests, Spark, Java, kills, and a flow on each real server (SKIP_CDAP=1: without a real CDAP)
-	$(BIN)/pytest -q $(GROUPS) -m "$(DEEP)"
+	$(MAKE) --jobs=2 --output-sync=target test-spark test-java
 	$(BIN)/pytest -q -n 2 --dist loadfile -m "not real_ranger" tests/real_ranger
+
+# A process each, beside each other: Spark starts once, and so does Java's engine.
+.PHONY: test-spark test-java
+test-spark: setup ## on Spark
+	$(BIN)/pytest -q -m "$(SPARK)"
+
+test-java: setup ## against Ranger's Java engine and the jars for CDAP; programs of ours that are killed
+	$(BIN)/pytest -q -m "$(JAVA)"
 
 # A tool that is missing leaves its tests out, and is named.
 where = @if command -v $(1) >/dev/null; then $(MAKE) $(2); else echo 'left out: make $(2), which needs $(1)'; fi
@@ -94,7 +100,7 @@ nightly: test test-slow types test-wheel test-solr test-elasticsearch test-kafka
 	$(call where,buildah,images)
 
 test-slow: setup ## what takes many seconds, and what compares times
-	$(BIN)/pytest -q $(GROUPS) -m "$(SLOW)"
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "$(SLOW)"
 	$(BIN)/pytest -q -m alone tests/service
 
 # On each real server the flow that would notice most.

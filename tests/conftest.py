@@ -45,15 +45,12 @@ settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Name the group of Spark tests and that of Java tests; `make nightly` draws more examples.
+    """PySpark leaves its sockets to the garbage collector, in whatever test that happens to run.
 
-    PySpark leaves its sockets to the garbage collector, in whatever test that happens to run. What takes longest comes
-    first: at the end several workers have something to do.
+    What takes longest comes first: at the end several workers have something to do.
     """
     for item in items:
-        marker = next((name for name in ("spark", "java") if item.get_closest_marker(name)), None)
-        item.add_marker(pytest.mark.xdist_group(marker or str(item.path)))
-        if marker == "spark":
+        if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
         if NIGHTLY and not item.get_closest_marker("slow"):
             _draw_more(getattr(item, "obj", None))
