@@ -23,8 +23,9 @@ from ranger_cdap.policies.refresh.documents import Documents
 from spark_sync.insights.audit_files import list_audit
 from spark_sync.insights.differences import differences
 from spark_sync.insights.reading import read_audit
-from spark_sync.insights.replay import ReplayBasis, replay_basis
+from spark_sync.insights.replay import ReplayBasis
 from spark_sync.insights.tally import DAY, Period
+from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import spark_session
 
 SIZES = (250_000, 500_000, 1_000_000, 2_000_000)
@@ -75,7 +76,8 @@ def basis() -> ReplayBasis:
     """Return the policies that decide, with two groups of each user."""
     groups = {f"user{n}": frozenset(groups_of(n)) for n in range(USERS)}
     documents = Documents(service_policies(POLICIES), NO_ROLES)
-    return replay_basis("cdapdev", documents, groups, frozenset(condition_factories(plugin_manager())))
+    sent = SentPolicies.of("cdapdev", documents, frozenset(condition_factories(plugin_manager())))
+    return ReplayBasis(sent, groups)
 
 
 def write_audit(path: Path, size: int) -> None:

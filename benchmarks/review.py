@@ -25,9 +25,10 @@ from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
-from spark_sync.review.answers import Basis, answer, basis, units
+from spark_sync.review.answers import Basis, answer, units
 from spark_sync.review.people import ReviewedUser
 from spark_sync.review.review import review
+from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import spark_session
 
 SIZES = (1_000, 10_000)
@@ -78,7 +79,8 @@ def review_basis(policies: int) -> Basis:
     users = range(0, USERS, USERS // PEOPLE)
     people = tuple(ReviewedUser(f"user{n}", frozenset(groups_of(n))) for n in users)
     documents = Documents(service_policies(policies), NO_ROLES)
-    return basis("cdapdev", "cdap", documents, frozenset(condition_factories(plugin_manager())), people, NOW)
+    sent = SentPolicies.of("cdapdev", documents, frozenset(condition_factories(plugin_manager())))
+    return Basis("cdap", sent, people, NOW)
 
 
 def entity(n: int) -> EntityId:

@@ -24,10 +24,11 @@ from ranger_cdap.policies.refresh.fixed import FixedPolicies
 from ranger_cdap.ranger_model.decode import decode_user_store
 from spark_sync.insights.audit_files import AuditFiles, is_remote, list_audit
 from spark_sync.insights.facts import AuditFacts
-from spark_sync.insights.replay import replay_basis
+from spark_sync.insights.replay import ReplayBasis
 from spark_sync.insights.tally import Period
 from spark_sync.review.people import read_users
 from spark_sync.review.policies import load_policies
+from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import require_spark, spark_session
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def read_facts(invocation: Invocation, arguments: AuditArguments) -> Iterator[Au
         list_audit(local)
     policies = deciding_policies(invocation, arguments)
     period = Period(arguments.service or policies.engine.service_name, since, until)
-    basis = replay_basis(policies.engine.service_name, policies.documents, policies.groups, policies.conditions)
+    sent = SentPolicies.of(policies.engine.service_name, policies.documents, policies.conditions)
+    basis = ReplayBasis(sent, policies.groups)
     with (
         invocation.messages.status("reading the audit") as shown,
         spark_session(invocation.settings.sync, master=arguments.master) as spark,

@@ -15,13 +15,15 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.policies.refresh.ended import without_ended
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from ranger_cdap.questions.display import visible
-from spark_sync.review.answers import basis
+from spark_sync.review.answers import Basis
 from spark_sync.review.entities import read_entities
 from spark_sync.review.people import named_users, people, read_users, stored_users
 from spark_sync.review.policies import EffectivePolicies, load_policies
 from spark_sync.review.report import ReviewComparison, ReviewReport
+from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import require_spark, spark_session
 
 _OUTSIDE = "(outside of namespaces)"
@@ -102,9 +104,9 @@ def review_command(
     asked = people(names, passed, in_force.snapshot.groups_of, in_force.groups)
     if doubtful := sum(not person.groups_known for person in asked):
         invocation.messages.print(f"warning: a plugin could not look up the groups of {doubtful} users")
-    decides = basis(
-        settings.ranger.service, settings.cdap.instance, in_force.documents, in_force.conditions, asked, now
-    )
+    in_time = without_ended(in_force.documents, now)
+    sent = SentPolicies.of(settings.ranger.service, in_time, in_force.conditions)
+    decides = Basis(settings.cdap.instance, sent, asked, now)
     version = in_force.snapshot.versions.policies
     answers = f"{len(wanted):,} entities for {len(asked):,} users"
     with (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,10 @@ from ranger_cdap.ranger_model.strict_json import LONGEST
 from spark_sync.insights.audit_files import list_audit, listed_by_hadoop
 from spark_sync.insights.differences import differences
 from spark_sync.insights.facts import AuditFacts, gather
-from spark_sync.insights.replay import ReplayBasis, replay_basis, replayer
+from spark_sync.insights.replay import ReplayBasis, replayer
 from spark_sync.insights.report import InsightReport
 from spark_sync.insights.tally import LineSource, tally, undecided
+from spark_sync.spark.sent_policies import SentPolicies
 from tests.authz.fixtures import document, policy
 from tests.spark_sync.insights.audit_fixtures import ALWAYS, HDFS, NOON, SOLR, line, record, written
 from tests.spark_sync.installed_conditions import INSTALLED
@@ -35,7 +37,8 @@ POLICIES = [policy(1, {"namespace": "ns1", "dataset": "*"}, ["alice", "user1", "
 
 
 def basis() -> ReplayBasis:
-    return replay_basis("cdapdev", Documents(msgspec.json.encode(document(POLICIES)), b"{}"), {}, INSTALLED)
+    documents = Documents(msgspec.json.encode(document(POLICIES)), b"{}")
+    return ReplayBasis(SentPolicies.of("cdapdev", documents, INSTALLED), {})
 
 
 def read(spark: SparkSession, *paths: Path, by: ReplayBasis | None = None) -> AuditFacts:
@@ -155,7 +158,7 @@ def test_ctrl_c_is_not_hidden_by_what_fails_after_it() -> None:
 
 def test_executors_without_the_plugins_of_the_driver_fail(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(line())
-    other = replay_basis("cdapdev", basis().documents, {}, INSTALLED | {"org.example.Moon"})
+    other = ReplayBasis(replace(basis().policies, conditions=INSTALLED | {"org.example.Moon"}), {})
     with pytest.raises(SyncError, match="differ in their plugins"):
         read(spark, tmp_path, by=other)
 

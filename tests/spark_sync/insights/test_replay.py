@@ -15,13 +15,11 @@ import servicedef
 from ranger_cdap.audit.record import AuditedAccess, AuditedService, AuditRecord, record_of
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_service_policies
-from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
-from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
 from spark_sync.insights.differences import differences, unknown_users
-from spark_sync.insights.replay import Redecided, Replayer, replay_basis, replayer
+from spark_sync.insights.replay import Redecided, Replayer
 from spark_sync.insights.request import (
     A_PATTERN,
     FEWER_LEVELS,
@@ -33,7 +31,6 @@ from spark_sync.insights.request import (
 )
 from tests.authz.fixtures import Memory, authorizer, document, engine, policy
 from tests.spark_sync.insights.audit_fixtures import NOON, facts_of, line
-from tests.spark_sync.installed_conditions import INSTALLED
 
 ENTITIES = (
     entity_id("instance", []),
@@ -295,19 +292,3 @@ def test_what_is_only_reported_is_replayed_by_the_policies_decision() -> None:
     assert (denied.result, denied.enforced) == (0, False)
     facts = facts_of(map(record_line, memory.records), decide=Replayer(made, {}).decide)
     assert differences(facts, ()).rows == ()
-
-
-def test_executors_have_the_plugins_of_the_driver_or_fail() -> None:
-    content = Documents(msgspec.json.encode(document(POLICIES)), b"{}")
-    assert replayer(replay_basis("cdapdev", content, {}, INSTALLED)).decide
-    with pytest.raises(PluginError, match="differ in their plugins"):
-        replayer(replay_basis("cdapdev", content, {}, INSTALLED | {"org.example.Moon"}))
-
-
-def test_a_process_keeps_the_policies_it_was_given_last() -> None:
-    event = read_audit_line(line().decode())
-    assert event is not None
-    for users, allowed in ((["alice"], True), (["bob"], False), (["alice"], True)):
-        policies = [policy(1, {"namespace": "ns1", "dataset": "purchases"}, users, ["read"])]
-        content = Documents(msgspec.json.encode(document(policies)), b"{}")
-        assert replayer(replay_basis("cdapdev", content, {}, INSTALLED)).decide(event).allowed is allowed

@@ -105,9 +105,10 @@ def test_nothing_is_overwritten(spark: SparkSession, tmp_path: Path) -> None:
 def test_executors_without_the_plugins_of_the_driver_leave_no_answers(spark: SparkSession, tmp_path: Path) -> None:
     from spark_sync.review.review import review
 
-    decides = replace(asked(documents(), PEOPLE), conditions=INSTALLED | {"org.example.Moon"})
+    decides = asked(documents(), PEOPLE)
+    sent = replace(decides.policies, conditions=INSTALLED | {"org.example.Moon"})
     with pytest.raises(SyncError, match=r"differ in their plugins: conditions `org\.example\.Moon`"):
-        review(spark, decides, ENTITIES, str(tmp_path / "out"), policy_version=9)
+        review(spark, replace(decides, policies=sent), ENTITIES, str(tmp_path / "out"), policy_version=9)
     assert not list(tmp_path.rglob("*.parquet"))
     assert not list(tmp_path.rglob("_SUCCESS"))
 

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +24,15 @@ from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.cli.main import main
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.errors import InvalidInput, PluginError
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents, compile_set
-from spark_sync.review import answers as answers_module
-from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, basis, units
+from ranger_cdap.policies.refresh.ended import without_ended
+from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, units
 from spark_sync.review.entities import read_entities
 from spark_sync.review.people import ReviewedUser, named_users, people, read_users, stored_users
+from spark_sync.spark.sent_policies import SentPolicies
 from tests.authz.fixtures import NOW, authorizer, policy
 from tests.spark_sync.installed_conditions import INSTALLED
 
@@ -107,7 +107,8 @@ class Directory:
 
 
 def asked(documents: Documents, found: tuple[ReviewedUser, ...]) -> Basis:
-    return basis("cdapdev", "cdap", documents, INSTALLED, found, int(NOW * 1000))
+    now = int(NOW * 1000)
+    return Basis("cdap", SentPolicies.of("cdapdev", without_ended(documents, now), INSTALLED), found, now)
 
 
 def triples(basis: Basis, entities: Sequence[EntityId] = ENTITIES) -> dict[tuple[EntityId, str, str], tuple[Any, ...]]:
@@ -201,37 +202,12 @@ def test_a_name_is_only_a_name(named: str, other: str) -> None:
         assert not found[ENTITIES[1], other, "READ"][0]
 
 
-def test_policies_are_compiled_once_a_process_and_again_when_they_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = []
-
-    def counted(given: Documents, service: str, options: EngineOptions) -> Any:
-        compiled.append(given)
-        return compile_set(given, service, options)
-
-    monkeypatch.setattr(answers_module, "compile_set", counted)
-    first = documents([policy(1, {"namespace": "once"}, ["alice"], ["read"])])
-    second = structs.replace(first, roles=msgspec.json.encode({"serviceName": "cdapdev", "roleVersion": 2}))
-    for content in (first, first, second, second, first):
-        triples(asked(content, (ReviewedUser("alice"),)))
-    assert [one.roles for one in compiled] == [first.roles, second.roles, first.roles]
-
-
-def test_another_set_of_plugins_answers_nothing() -> None:
-    triples(asked(documents(), (ReviewedUser("alice"),)))  # with the right ones they are compiled already
-    with pytest.raises(PluginError, match=r"differ in their plugins: conditions `org\.example\.Moon`"):
-        answer(replace(asked(documents(), (ReviewedUser("alice"),)), conditions=INSTALLED | {"org.example.Moon"}), [])
-
-
 @pytest.mark.parametrize("count", [1, PEOPLE_AT_ONCE, PEOPLE_AT_ONCE + 1])
 def test_everybody_is_asked_about_once_however_many_they_are(count: int) -> None:
     found = tuple(ReviewedUser(f"u{n:05}") for n in range(count))
     rows = list(answer(asked(documents(), found), units([DATASET], count)))
     told = [(user, action) for row in rows for user, action in zip(row[5], row[6], strict=True)]
     assert told == [(person.name, action) for person in found for action in ACTIONS]
-
-
-def test_the_user_store_stays_at_home() -> None:
-    assert asked(documents(), ()).documents.users is None
 
 
 def test_users_named_by_policies() -> None:
