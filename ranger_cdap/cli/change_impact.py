@@ -8,9 +8,8 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.analysis.expected_changes import ChangedRow
 from ranger_cdap.analysis.impact import impact
-from ranger_cdap.analysis.report import gained_rows, lost_rows
+from ranger_cdap.analysis.report import ImpactRow, impact_rows
 from ranger_cdap.cli.impact_sources import with_policies
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.config import Settings
@@ -51,12 +50,8 @@ def change_impact(
     except (RangerAdminError, NotReady, PolicySetError, InvalidInput) as e:
         invocation.messages.print(f"note: the impact is not known: {e}")
         return None
-    rows = (
-        *(ChangedRow(row, gained=True) for row in gained_rows(found)),
-        *(ChangedRow(row, gained=False) for row in lost_rows(found)),
-    )
     members = _who_gains(policies, roles)
-    return ChangeImpact(tuple(headline(_with_members(row, members)) for row in rows), after)
+    return ChangeImpact(tuple(headline(_with_members(row, members)) for row in impact_rows(found)), after)
 
 
 def _who_gains(policies: Sequence[Step], roles: Sequence[RoleStep]) -> dict[str, str]:
@@ -70,9 +65,8 @@ def _who_gains(policies: Sequence[Step], roles: Sequence[RoleStep]) -> dict[str,
     }
 
 
-def _with_members(changed: ChangedRow, members: Mapping[str, str]) -> ChangedRow:
-    who = tuple(members.get(name, name) for name in changed.row.who)
-    return replace(changed, row=replace(changed.row, who=who))
+def _with_members(row: ImpactRow, members: Mapping[str, str]) -> ImpactRow:
+    return replace(row, who=tuple(members.get(name, name) for name in row.who))
 
 
 def print_impact(invocation: Invocation, found: ChangeImpact | None) -> None:

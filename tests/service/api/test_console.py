@@ -135,7 +135,7 @@ def texts_of(value: Any) -> Iterator[str]:
                 yield inner
             elif name in shown and isinstance(inner, list) and all(isinstance(one, str) for one in inner):
                 yield from inner
-            elif name not in ("others", "witnesses", "expected"):
+            elif name not in ("others", "witnesses"):
                 yield from texts_of(inner)
     elif isinstance(value, list):
         for inner in value:
