@@ -19,7 +19,7 @@ def change_roles(
     invocation: Invocation,
     account: str,
     planned: Callable[[RangerAdmin], Sequence[RoleStep]],
-    show: Callable[[Sequence[RoleStep], RangerAdmin], None],
+    show: Callable[[Sequence[RoleStep]], None],
     *,
     dry_run: bool,
     yes: bool,
@@ -33,7 +33,7 @@ def change_roles(
     """
     with administrator(invocation, account) as admin:
         steps = planned(admin)
-        show(steps, admin)
+        show(steps)
         if blocked := [step for step in steps if step.action is RoleAction.BLOCKED]:
             raise InvalidInput(f"nothing was done: role `{blocked[0].role}` is blocked: {blocked[0].detail}")
         changes = [step for step in steps if step.changes]
