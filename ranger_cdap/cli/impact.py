@@ -49,7 +49,6 @@ FORMATS: Final[Mapping[str, Callable[[ImpactReport], str]]] = {
         "ranger-cdap policies impact old.json new.json",
         "ranger-cdap policies impact --since 7d",
         "ranger-cdap policies impact ranger: policies --fail-on gained",
-        "ranger-cdap policies impact ranger:7@3 ranger:",
         "ranger-cdap policies impact old.json new.json --format markdown --out comment.md",
     ),
     exits={
@@ -86,9 +85,9 @@ def impact_command(
 ) -> None:
     """Show who gains and who loses which access where, if the policies of OLD become those of NEW.
 
-    OLD and NEW are each a file or directory of policies, `ranger:` for what Ranger Admin has now, `ranger:7@3` for that
-    with policy 7 as it was in version 3, or `history:7d` for what this host used 7 days ago, with the roles and tags of
-    then (`plugin.history_dir`; a date or a time in UTC will do as well). Each row has a request as evidence, which both
+    OLD and NEW are each a file or directory of policies, `ranger:` for what Ranger Admin has now, or `history:7d` for
+    what this host used 7 days ago, with the roles and tags of then (`plugin.history_dir`; a date or a time in UTC will
+    do as well). Each row has a request as evidence, which both
     sets have decided. A row that may not be so says what could not be decided. docs/explanation/access-analysis.md
     explains the rows.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,21 +32,16 @@ from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policie
 
 Json = dict[str, Any]
 
-_PREFIX: Final = "ranger:"
+_RANGER: Final = "ranger:"
 _HISTORY: Final = "history:"
-_FORM: Final = re.compile(r"ranger:(?:([0-9]{1,18})@([0-9]{1,9}))?")
-_SHOWN_VERSIONS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class RangerSource:
-    """The policies that Ranger Admin has now, one of them in a version of its history if `policy_id` is set."""
-
-    policy_id: int | None = None
-    version: int = 0
+    """The policies that Ranger Admin has now."""
 
     def __str__(self) -> str:
-        return _PREFIX if self.policy_id is None else f"{_PREFIX}{self.policy_id}@{self.version}"
+        return _RANGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +63,16 @@ class PolicySourceParameter(click.ParamType):  # type: ignore[type-arg]  # gener
     name = "policies"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PolicySource:
-        """Return the path, or what `ranger:` or `history:` names; a file of such a name is written `./ranger:`.
-
-        Raises:
-            InvalidInput: what follows `ranger:` is no version of a policy.
-        """
+        """Return the path, or what `ranger:` or `history:` names; a file of such a name is written `./ranger:`."""
         if isinstance(value, RangerSource | HistorySource):
             return value
         if str(value).startswith(_HISTORY):
             return HistorySource(str(value).removeprefix(_HISTORY))
-        if not str(value).startswith(_PREFIX):
-            return Path(value)
-        form = _FORM.fullmatch(value)
-        if form is None:
-            raise InvalidInput(
-                f"`{value}` names no policies of Ranger; write `ranger:`, or `ranger:POLICY@VERSION` as in `ranger:7@3`"
-            )
-        return RangerSource(int(form[1]), int(form[2])) if form[1] else RangerSource()
+        return RangerSource() if value == _RANGER else Path(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete names of files, `ranger:` and `history:`."""
-        others = [CompletionItem(one) for one in (_PREFIX, _HISTORY) if incomplete and one.startswith(incomplete)]
+        others = [CompletionItem(one) for one in (_RANGER, _HISTORY) if incomplete and one.startswith(incomplete)]
         return [*others, CompletionItem(incomplete, type="file")]
 
 
@@ -99,10 +82,10 @@ def read_sources(
     """Read sets of policies that belong to one service, with the same roles and tags but for those of a history.
 
     Roles and tags come from the files, else from Ranger Admin if one of the sets does, else from a history. Ranger
-    Admin is read once, so that two of its sets differ in the named versions only.
+    Admin is read once.
 
     Raises:
-        InvalidInput: a file cannot be read, Ranger has no such policy or version, or the history none so old.
+        InvalidInput: a file cannot be read, or the history has none so old.
         RangerAdminError: Ranger Admin is unavailable, or the account lacks a right.
         NotReady: Ranger Admin has no policies of the service.
     """
@@ -126,7 +109,7 @@ def read_sources(
             now = _policies_now(admin, service, by)
             for source in sources:
                 if not isinstance(source, HistorySource):
-                    found[source] = _of_source(source, admin, now, service, grants_of(settings))
+                    found[source] = _of_source(source, now, service, grants_of(settings))
             if role_download is None:
                 role_download = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
             if tag_download is None and needs_tags(now):
@@ -160,14 +143,10 @@ def _policies_now(admin: RangerAdmin, service: str, by: Downloader) -> bytes:
     return download
 
 
-def _of_source(
-    source: Path | RangerSource, admin: RangerAdmin, now: bytes, service: str, grants: CreatorGrants
-) -> bytes:
-    if isinstance(source, Path):
-        return _in_service(source, now, service, grants) if source.is_dir() else read_policies(source, service)
-    if source.policy_id is None:
+def _of_source(source: Path | RangerSource, now: bytes, service: str, grants: CreatorGrants) -> bytes:
+    if isinstance(source, RangerSource):
         return now
-    return with_policies(now, [(str(source), _former(admin, source, source.policy_id))])
+    return _in_service(source, now, service, grants) if source.is_dir() else read_policies(source, service)
 
 
 def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants) -> bytes:
@@ -192,26 +171,6 @@ def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants
         return PolicyCollection(entry, (*wanted.policies, *kept), tag_policies).checked().download(service)
     except InvalidInput as e:
         raise InvalidInput(f"`{directory}` cannot be used: {e}") from None
-
-
-def _former(admin: RangerAdmin, source: RangerSource, policy_id: int) -> Json:
-    """Return a policy as it was in a version.
-
-    Raises:
-        InvalidInput: Ranger's history has no such policy, or no such version of it.
-    """
-    known = admin.policy_versions(policy_id)
-    if not known:
-        raise InvalidInput(
-            f"`{source}`: Ranger Admin has no policy {policy_id} in its history; the id is in the address of the "
-            "policy's page in Ranger Admin"
-        )
-    if source.version not in known:
-        listed = ("…, " if len(known) > _SHOWN_VERSIONS else "") + ", ".join(map(str, known[-_SHOWN_VERSIONS:]))
-        raise InvalidInput(
-            f"`{source}`: Ranger's history has no version {source.version} of policy {policy_id}; it has {listed}"
-        )
-    return {**admin.policy_of_version(policy_id, source.version), "id": policy_id}
 
 
 def with_policies(download: bytes, policies: Iterable[tuple[str, Json]], without: Collection[object] = ()) -> bytes:
