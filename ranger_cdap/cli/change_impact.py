@@ -10,14 +10,12 @@ from ranger_cdap.analysis.impact import impact
 from ranger_cdap.analysis.report import impact_rows
 from ranger_cdap.cli.impact_sources import with_policies
 from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.ranger_documents import ranger_documents
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError, RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.versions import NO_VERSION
 from ranger_cdap.policies.manage.transfer import Step, TransferAction, body
-from ranger_cdap.policies.refresh.cache import command_downloader
-from ranger_cdap.policies.refresh.documents import needs_tags
 from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.questions.impact_question import compared_engine
 from ranger_cdap.questions.impact_text import headline
@@ -58,16 +56,11 @@ def _engines(admin: RangerAdmin, settings: Settings, changes: Sequence[Step]) ->
         NotReady: Ranger Admin has no policies of the service.
     """
     service = settings.ranger.service
-    by = command_downloader(settings)
-    policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
-    if policies is None:
-        raise NotReady(f"Ranger Admin has no policies of service `{service}`")
-    roles = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
-    tags = admin.download_tags(service, last_known_version=NO_VERSION, by=by) if needs_tags(policies) else None
+    now = ranger_documents(admin, settings)
+    assert isinstance(now.policies, bytes)
     free = 1 + max((one.get("id") or 0 for one in admin.policy_documents(service)), default=0)
     deleted = {(step.there or {}).get("id") for step in changes if step.change is TransferAction.DELETE}
     written = [step for step in changes if step.change is not TransferAction.DELETE]
     bodies = [(step.name, {"id": number, **body(step, service)}) for number, step in enumerate(written, free)]
-    changed = with_policies(policies, bodies, without=deleted)
-    before = compared_engine(documents(policies, roles, tags), service)
-    return before, compared_engine(documents(changed, roles, tags), service)
+    changed = documents(with_policies(now.policies, bodies, without=deleted), now.roles, now.tags)
+    return compared_engine(now, service), compared_engine(changed, service)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,19 +14,16 @@ from msgspec import structs
 
 from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.export import grants_of
-from ranger_cdap.cli.files import decoded, read_policies, usable
+from ranger_cdap.cli.files import checked, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.policy_files import HistoricFiles
-from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
-from ranger_cdap.policies.client.downloader import Downloader
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.versions import NO_VERSION
+from ranger_cdap.cli.ranger_documents import ranger_documents
+from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.policy_directory import read_directory
 from ranger_cdap.policies.manage.transfer import policy_key
-from ranger_cdap.policies.refresh.cache import command_downloader
-from ranger_cdap.policies.refresh.documents import Documents, needs_tags
+from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
 
@@ -34,6 +31,7 @@ Json = dict[str, Any]
 
 _RANGER: Final = "ranger:"
 _HISTORY: Final = "history:"
+_NOTHING: Final = Documents(b"", b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,64 +87,36 @@ def read_sources(
         RangerAdminError: Ranger Admin is unavailable, or the account lacks a right.
         NotReady: Ranger Admin has no policies of the service.
     """
-    service = invocation.settings.ranger.service
-    role_download = _checked(roles, decode_roles) if roles else None
-    tag_download = _checked(tags, decode_service_tags) if tags else None
+    settings, service = invocation.settings, invocation.settings.ranger.service
+    role_download = checked(roles, decode_roles) if roles else None
+    tag_download = checked(tags, decode_service_tags) if tags else None
     historic = {
         source: HistoricFiles.of(invocation, _HISTORY, source.when).read(service)
         for source in sources
         if isinstance(source, HistorySource)
     }
-    own = {
-        source: structs.replace(then, roles=role_download or then.roles, tags=tag_download or then.tags)
-        for source, then in historic.items()
-    }
-    found: dict[PolicySource, bytes] = {}
+    now = None
     if any(isinstance(source, RangerSource) for source in sources):
-        settings = invocation.settings
-        by = command_downloader(settings)
         with administrator(invocation, ranger_user) as admin:
-            now = _policies_now(admin, service, by)
-            for source in sources:
-                if not isinstance(source, HistorySource):
-                    found[source] = _of_source(source, now, service, grants_of(settings))
-            if role_download is None:
-                role_download = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
-            if tag_download is None and needs_tags(now):
-                tag_download = admin.download_tags(service, last_known_version=NO_VERSION, by=by)
-    else:
-        found = {source: read_policies(source, service) for source in sources if isinstance(source, Path)}
-        for then in historic.values():
-            role_download, tag_download = role_download or then.roles, tag_download or then.tags
+            now = ranger_documents(admin, settings)
+    beside = now or next(iter(historic.values()), _NOTHING)
     read: list[Documents] = []
     for source in sources:
+        found = historic[source] if isinstance(source, HistorySource) else beside
+        roles_of, tags_of = role_download or found.roles, tag_download or found.tags
         with usable(Path(str(source))):
-            if isinstance(source, HistorySource):
-                read.append(own[source])
+            if isinstance(source, Path):
+                read.append(documents(_of_path(source, now, service, grants_of(settings)), roles_of, tags_of))
             else:
-                read.append(documents(found[source], role_download, tag_download))
+                read.append(structs.replace(found, roles=roles_of, tags=tags_of))
     return read
 
 
-def _checked(path: Path, decode: Callable[[bytes], object]) -> bytes:
-    def look(content: bytes) -> bytes:
-        decode(content)
-        return content
-
-    return decoded(path, look)
-
-
-def _policies_now(admin: RangerAdmin, service: str, by: Downloader) -> bytes:
-    download = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
-    if download is None:
-        raise NotReady(f"Ranger Admin has no policies of service `{service}`")
-    return download
-
-
-def _of_source(source: Path | RangerSource, now: bytes, service: str, grants: CreatorGrants) -> bytes:
-    if isinstance(source, RangerSource):
-        return now
-    return _in_service(source, now, service, grants) if source.is_dir() else read_policies(source, service)
+def _of_path(path: Path, now: Documents | None, service: str, grants: CreatorGrants) -> bytes:
+    if now is None or not path.is_dir():
+        return read_policies(path, service)
+    assert isinstance(now.policies, bytes)
+    return _in_service(path, now.policies, service, grants)
 
 
 def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants) -> bytes:
