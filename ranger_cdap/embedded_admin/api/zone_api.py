@@ -98,7 +98,7 @@ def _leave(call: AdminCall, zone: StoredZone, name: str) -> None:
     if service is None:
         return
     for policy in call.tables.policies(service.stamp.id, zone=zone.name):
-        call.tables.delete_policy(policy.stamp.id, call.now)
+        call.tables.delete_policy(policy.stamp.id)
     call.tables.raise_policy_version(service.stamp.id, call.now)
 
 

@@ -10,7 +10,6 @@ import msgspec
 from ranger_cdap.embedded_admin.model.documents import AdminPolicy, AdminServiceDef, Service
 from ranger_cdap.embedded_admin.rules.tag_rules import KeptTags
 from ranger_cdap.embedded_admin.store.change_log import ChangeLog, LoggedChange
-from ranger_cdap.embedded_admin.store.former_policies import FormerPolicies
 from ranger_cdap.embedded_admin.store.plugin_list import PluginList
 from ranger_cdap.embedded_admin.store.principals import PrincipalTables
 from ranger_cdap.embedded_admin.store.records import (
@@ -37,7 +36,6 @@ class Tables:
         self._connection = connection
         self.principals = PrincipalTables(connection)
         self.changes = ChangeLog(connection)
-        self.former_policies = FormerPolicies(connection)
         self.plugins = plugins
         self.zones = ZoneTables(connection)
 
@@ -214,7 +212,6 @@ class Tables:
     ) -> StoredPolicy:
         """Replace a policy; its version goes up by one."""
         was = old.stamp
-        self.former_policies.write(was.id, now)
         stamp = Stamp(was.id, policy.guid, was.version + 1, was.created_by, author, was.create_time, now)
         self._connection.execute(
             "UPDATE policy SET name = ?, guid = ?, version = ?, updated_by = ?, update_time = ?, is_enabled = ?,"
@@ -231,9 +228,8 @@ class Tables:
         self._connection.execute("UPDATE policy SET body = ? WHERE id = ?", (listed, stamp.id))
         return StoredPolicy(stamp, stored.signature, listed)
 
-    def delete_policy(self, policy_id: int, now: int) -> None:
-        """Remove a policy; its versions are kept."""
-        self.former_policies.write(policy_id, now)
+    def delete_policy(self, policy_id: int) -> None:
+        """Remove a policy."""
         self._connection.execute("DELETE FROM policy WHERE id = ?", (policy_id,))
 
 
