@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -30,9 +29,6 @@ from spark_sync.review.people import read_users
 from spark_sync.review.policies import load_policies
 from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import require_spark, spark_session
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _MOST_NAMED: Final = 10
 
@@ -63,17 +59,12 @@ class DecidingPolicies:
 
 @dataclass(frozen=True, slots=True)
 class AuditRead:
-    """An audit that was read, with the period and the policies that decided on it again; `now` in epoch milliseconds.
-
-    The session is open as long as the command uses it.
-    """
+    """An audit that was read, its period, and the policies that decided on it again; `now` in epoch milliseconds."""
 
     facts: AuditFacts
-    hidden: tuple[str, ...]
     period: Period
     policies: DecidingPolicies
     now: int
-    spark: SparkSession
 
 
 def audit_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,8 +111,7 @@ def audit_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-@contextmanager
-def read_facts(invocation: Invocation, arguments: AuditArguments) -> Iterator[AuditRead]:
+def read_facts(invocation: Invocation, arguments: AuditArguments) -> AuditRead:
     """Read the audit on Spark, with progress; warn of lines that do not count, and of what limits the answers.
 
     Raises:
@@ -151,10 +141,10 @@ def read_facts(invocation: Invocation, arguments: AuditArguments) -> Iterator[Au
         files = list_audit(arguments.paths, spark)
         with task_progress(spark, shown.update, f"reading the audit: files: {len(files.files):,}"):
             facts = read_audit(spark, files.files, period, basis)
-        _warn(invocation, facts, files)
-        if not facts.uses:
-            raise InvalidInput(_nothing(facts, period))
-        yield AuditRead(facts, files.hidden, period, policies, now, spark)
+    _warn(invocation, facts, files)
+    if not facts.uses:
+        raise InvalidInput(_nothing(facts, period))
+    return AuditRead(facts, period, policies, now)
 
 
 def deciding_policies(invocation: Invocation, arguments: AuditArguments) -> DecidingPolicies:

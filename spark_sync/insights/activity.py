@@ -1,8 +1,8 @@
-"""Activity in an audit: denials that repeat, people who stopped, entities that no one reads, use by group. Pure."""
+"""Activity in an audit: denials that repeat, people who stopped, entities that no one reads. Pure."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -14,9 +14,6 @@ from spark_sync.insights.request import OTHER_PRIVILEGE, RequestBuilder
 from spark_sync.insights.table import ColumnKind, InsightTable
 from spark_sync.insights.tally import Use
 
-NO_GROUP: Final = "(no known group)"
-NO_NAMESPACE: Final = "(outside of namespaces)"
-_NAMESPACE: Final = "namespace"
 _READ: Final = "read"
 
 
@@ -121,38 +118,6 @@ def unread_entities(
         ),
         tuple(rows),
     )
-
-
-def use_by_group(facts: AuditFacts, builder: RequestBuilder, groups: Mapping[str, frozenset[str]]) -> InsightTable:
-    """Return the allowed accesses by namespace and group; a user in several groups counts in each of them.
-
-    In a service without namespaces, the first level of a resource takes their place.
-    """
-    found: Counter[tuple[str, str]] = Counter()
-    for use in facts.uses:
-        if use.allowed:
-            namespace = _namespace(use, builder)
-            for group in groups.get(use.user) or (NO_GROUP,):
-                found[namespace, group] += use.times
-    return InsightTable(
-        "use_by_group",
-        "Use by namespace and group",
-        "Allowed accesses of the whole period; a user in several groups counts in each.",
-        (("namespace", ColumnKind.TEXT), ("group", ColumnKind.TEXT), ("accesses", ColumnKind.NUMBER)),
-        tuple((*key, count) for key, count in sorted(found.items())),
-    )
-
-
-def _namespace(use: Use, builder: RequestBuilder) -> str:
-    path = builder.paths.get(use.type, ())
-    if _NAMESPACE in path:
-        at = path.index(_NAMESPACE)
-    elif any(_NAMESPACE in other for other in builder.paths.values()):
-        return NO_NAMESPACE
-    else:
-        at = 0
-    values = use.resource.split("/", max(0, len(path) - 1))
-    return values[at] if at < len(values) else NO_NAMESPACE
 
 
 def _names(index: PolicyIndex, ids: Iterable[int]) -> list[str]:

@@ -6,7 +6,6 @@ are all its lines, whatever they hold.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -66,14 +65,6 @@ class Use(NamedTuple):
     last: int
 
 
-class DayUse(NamedTuple):
-    """Events of a day (days since 1970), allowed or denied."""
-
-    day: int
-    allowed: bool
-    times: int
-
-
 class PartCount(NamedTuple):
     """Lines of a part of a file, by what became of them."""
 
@@ -97,7 +88,7 @@ class BadPlace(NamedTuple):
     text: str
 
 
-Fact: TypeAlias = Use | DayUse | PartCount | BadPlace
+Fact: TypeAlias = Use | PartCount | BadPlace
 Decide: TypeAlias = Callable[[AuditEvent], Redecided]
 
 
@@ -154,11 +145,10 @@ class _Sums:
 
     def __init__(self) -> None:
         self._uses: dict[tuple[Any, ...], list[int]] = {}
-        self._days: Counter[tuple[int, bool]] = Counter()
 
     @property
     def is_large(self) -> bool:
-        return len(self._uses) + len(self._days) > _MOST_KEYS
+        return len(self._uses) > _MOST_KEYS
 
     def add(self, event: AuditEvent, now: Redecided) -> None:
         key = (
@@ -179,13 +169,10 @@ class _Sums:
             found[0] += event.count
             found[1] = min(found[1], event.time)
             found[2] = max(found[2], event.time)
-        self._days[event.time // DAY, event.allowed] += event.count
 
     def taken(self) -> Iterator[Fact]:
         yield from (Use(*key, *found) for key, found in self._uses.items())
-        yield from (DayUse(*key, count) for key, count in self._days.items())
         self._uses.clear()
-        self._days.clear()
 
 
 class _Part:

@@ -14,14 +14,7 @@ from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.engine import PolicyEngine, decode_service_policies
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.questions.policy_index import PolicyIndex
-from spark_sync.insights.activity import (
-    NO_GROUP,
-    NO_NAMESPACE,
-    repeated_denials,
-    stopped_users,
-    unread_entities,
-    use_by_group,
-)
+from spark_sync.insights.activity import repeated_denials, stopped_users, unread_entities
 from spark_sync.insights.facts import AuditFacts
 from spark_sync.insights.privileges import EVERYBODY, OWNERS, unused_policies, unused_privileges
 from spark_sync.insights.replay import Replayer
@@ -227,24 +220,7 @@ def test_entities_nobody_reads_are_those_of_the_inventory_or_of_the_audit() -> N
     )
 
 
-def test_use_by_group_counts_a_user_in_each_of_their_groups() -> None:
-    facts = replayed(
-        [],
-        {"reqUser": "bob", "event_count": 2},
-        {"reqUser": "alice"},
-        {"reqUser": "zoe"},
-        {"reqUser": "zoe", "result": 0},
-        {"reqUser": "zoe", "resource": "cdap", "resType": "instance"},
-    )
-    assert use_by_group(facts, RequestBuilder.of(engine([])), GROUPS).rows == (
-        (NO_NAMESPACE, NO_GROUP, 1),
-        ("ns1", NO_GROUP, 1),
-        ("ns1", "etl", 3),
-        ("ns1", "ops", 2),
-    )
-
-
-def test_a_service_without_namespaces_has_the_first_level_in_their_place() -> None:
+def test_in_a_service_without_the_access_type_read_every_access_is_one() -> None:
     definition = {
         "name": "hive",
         "resources": [{"name": "database", "level": 10}, {"name": "table", "level": 20, "parent": "database"}],
@@ -253,5 +229,4 @@ def test_a_service_without_namespaces_has_the_first_level_in_their_place() -> No
     made = PolicyEngine.build(decode_service_policies(msgspec.json.encode(document([], definition))))
     builder = RequestBuilder.of(made)
     facts = facts_of([line(resource="sales/orders", resType="@table", action="select", evtTime=RECENT)])
-    assert use_by_group(facts, builder, {}).rows == (("sales", NO_GROUP, 1),)
-    assert unread_entities(facts, builder, CUTOFF, None, "").rows == (), "every access is a read"
+    assert unread_entities(facts, builder, CUTOFF, None, "").rows == ()

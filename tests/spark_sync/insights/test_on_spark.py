@@ -19,7 +19,6 @@ from spark_sync.insights.audit_files import list_audit, listed_by_hadoop
 from spark_sync.insights.differences import differences
 from spark_sync.insights.facts import AuditFacts, gather
 from spark_sync.insights.replay import ReplayBasis, replayer
-from spark_sync.insights.report import InsightReport
 from spark_sync.insights.tally import LineSource, tally, undecided
 from spark_sync.spark.sent_policies import SentPolicies
 from tests.authz.fixtures import document, policy
@@ -177,27 +176,3 @@ def test_a_url_is_listed_by_hadoop(spark: SparkSession, tmp_path: Path) -> None:
         list(listed_by_hadoop(f"file://{tmp_path}/missing", spark))
     with pytest.raises(InvalidInput, match="`unheard-of://x/y`, of the audit, cannot be listed"):
         list_audit(["unheard-of://x/y"], spark)
-
-
-def test_tables_are_parquet_and_nothing_is_overwritten(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_sync.insights.parquet import write_tables
-
-    path = tmp_path / "a.log"
-    path.write_bytes(b"\n".join(drawn_lines(50)))
-    facts = read(spark, path, by=basis())
-    table = differences(facts, ())
-    report = InsightReport.of(facts, ALWAYS, (), (table,), now=NOON)
-    out = tmp_path / "out"
-    write_tables(spark, report, str(out))
-    rows = spark.read.parquet(str(out / "differences")).collect()
-    assert [
-        (row.user, row.resource, row["count"], row.new_policy, row["first"].replace(tzinfo=UTC).timestamp() * 1000)
-        for row in rows
-    ] == [(row[1], row[4], row[5], row[9], row[6]) for row in table.rows]
-    uses = spark.read.parquet(str(out / "uses"))
-    assert uses.count() == len(facts.uses)
-    assert spark.read.parquet(str(out / "rejected")).count() == facts.lines.rejected
-    with pytest.raises(InvalidInput, match="already exists"):
-        write_tables(spark, report, str(out))
-    with pytest.raises(InvalidInput, match="pattern"):
-        write_tables(spark, report, str(tmp_path / "o*"))
