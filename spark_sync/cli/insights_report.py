@@ -63,7 +63,7 @@ def report(
 ) -> None:
     """Show what policies would decide otherwise, privileges not used, denials that repeat, and who and what stopped.
 
-    Every record of AUDIT (files, directories, URLs: JSON lines, Solr exports, Parquet) is decided again by the engine,
+    Every record of AUDIT (files, directories, URLs: a record of JSON per line) is decided again by the engine,
     at its time and from its address, by the policies of --policies (default: Ranger's current ones). Records name no
     groups: those of the user store and of --users count, as they are today.
     """

@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,31 +19,20 @@ from spark_sync.ingest.file_reading import file_uri
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LARGEST_DOCUMENT: Final = 256_000_000
-"""Largest `.json` file in bytes: it is read as a whole."""
-
 _COMPRESSED: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst", ".xz", ".zip")
+_COLUMNS: Final = (".parquet", ".orc")
 _HIDDEN: Final = (".", "_")
 _SCHEME: Final = "://"
 _FILE_URL: Final = "file://"
 
 
-class FileForm(Enum):
-    """Form of a file: JSON lines, one JSON document, or Parquet; by the end of its name."""
-
-    LINES = "lines"
-    DOCUMENT = "document"
-    PARQUET = "parquet"
-
-
 @dataclass(frozen=True, slots=True)
 class AuditFile:
-    """A file to read: its name for people, its path for Spark, the URI by which Spark calls it, and its form."""
+    """A file to read: its name for people, its path for Spark, and the URI by which Spark calls it."""
 
     name: str
     path: str
     uri: str
-    form: FileForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +52,7 @@ def list_audit(paths: Iterable[str], spark: SparkSession | None = None) -> Audit
     """Return the files of these paths, each once, by name; a file that was named itself is never hidden.
 
     Raises:
-        InvalidInput: a path does not exist, a file is not regular, compressed or too large, or there is none.
+        InvalidInput: a path does not exist, a file is not regular or has no lines of text, or there is none.
     """
     files: dict[str, AuditFile] = {}
     hidden: list[str] = []
@@ -76,36 +64,28 @@ def list_audit(paths: Iterable[str], spark: SparkSession | None = None) -> Audit
             if one.is_hidden:
                 hidden.append(one.name)
             else:
-                files[one.uri] = AuditFile(one.name, one.path, one.uri, _form(one))
+                _refuse_all_but_lines(one.name)
+                files[one.uri] = AuditFile(one.name, one.path, one.uri)
     if not files:
         raise InvalidInput("there are no files at the paths of the audit, so there is nothing to read")
     return AuditFiles(tuple(sorted(files.values(), key=lambda one: one.name)), tuple(sorted(set(hidden))))
 
 
 class ListedFile(NamedTuple):
-    """A file as it is listed; `size` in bytes."""
+    """A file as it is listed."""
 
     name: str
     path: str
     uri: str
-    size: int
     is_hidden: bool
 
 
-def _form(file: ListedFile) -> FileForm:
-    lower = file.name.lower()
+def _refuse_all_but_lines(name: str) -> None:
+    lower = name.lower()
     if lower.endswith(_COMPRESSED):
-        raise InvalidInput(f"`{file.name}` is compressed, so its size is unknown; decompress it")
-    if lower.endswith(".parquet"):
-        return FileForm.PARQUET
-    if not lower.endswith(".json"):
-        return FileForm.LINES
-    if file.size > LARGEST_DOCUMENT:
-        raise InvalidInput(
-            f"`{file.name}` is larger than {LARGEST_DOCUMENT // 1_000_000} MB; export in parts, or rename it to "
-            "`.jsonl` if it has one record per line"
-        )
-    return FileForm.DOCUMENT
+        raise InvalidInput(f"`{name}` is compressed, so its size is unknown; decompress it")
+    if lower.endswith(_COLUMNS):
+        raise InvalidInput(f"`{name}` has columns and no lines; only a record of JSON per line is read")
 
 
 def _local(path: str) -> Iterator[ListedFile]:
@@ -145,7 +125,7 @@ def _regular(path: str, status: os.stat_result, *, is_hidden: bool) -> ListedFil
         raise InvalidInput(f"`{path}`, of the audit, has a name of several lines; rename it")
     if not is_hidden and not os.access(path, os.R_OK, effective_ids=True):
         raise InvalidInput(f"`{path}`, of the audit, cannot be read: permission denied")
-    return ListedFile(path, f"file://{path}", file_uri(path), status.st_size, is_hidden)
+    return ListedFile(path, f"file://{path}", file_uri(path), is_hidden)
 
 
 def listed_by_hadoop(url: str, spark: SparkSession | None) -> Iterator[ListedFile]:
@@ -164,12 +144,11 @@ def listed_by_hadoop(url: str, spark: SparkSession | None) -> Iterator[ListedFil
         listed = system.listFiles(path, True)
         top = path.depth()
         while listed.hasNext():
-            status = listed.next()
-            one = status.getPath()
+            one = listed.next().getPath()
             names = str(one.toUri().getPath()).split("/")[top + 1 :]
             hides = any(name.startswith(_HIDDEN) for name in names)
             text = str(one.toString())
-            yield ListedFile(text, text, str(one.toUri().toString()), int(status.getLen()), hides)
+            yield ListedFile(text, text, str(one.toUri().toString()), hides)
     except Exception as e:
         from py4j.protocol import Py4JJavaError
 

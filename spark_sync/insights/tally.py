@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import msgspec
-
 from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
 from ranger_cdap.ranger_model.strict_json import LONGEST, BadLine
 from spark_sync.insights.replay import Redecided
@@ -25,15 +23,11 @@ _MOST_KEYS: Final = 200_000
 
 
 class LineSource(NamedTuple):
-    """A line with its place: a file, the start of a part of it in bytes, and the content.
-
-    A line of a `.json` file is all of the file: one document, or lines.
-    """
+    """A line with its place: a file, the start of a part of it in bytes, and the content."""
 
     file: str
     block: int
     content: bytes
-    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +86,6 @@ Fact: TypeAlias = Use | PartCount | BadPlace
 Decide: TypeAlias = Callable[[AuditEvent], Redecided]
 
 
-def undecided(_: AuditEvent) -> Redecided:
-    """Return no decision, where there are no policies to decide by."""
-    return Redecided(None)
-
-
 def tally(lines: Iterable[LineSource], period: Period, decide: Decide) -> Iterator[Fact]:
     """Yield the facts of lines, those of each part of a file in sequence; equal facts may come several times."""
     sums = _Sums()
@@ -106,38 +95,14 @@ def tally(lines: Iterable[LineSource], period: Period, decide: Decide) -> Iterat
             if part is not None:
                 yield part.count()
             part = _Part(line.file, line.block)
-        for content in documents_of(line.content) if line.is_whole else (line.content,):
-            bad = part.read(content, period, decide, sums)
-            if bad is not None:
-                yield bad
+        bad = part.read(line.content, period, decide, sums)
+        if bad is not None:
+            yield bad
         if sums.is_large:
             yield from sums.taken()
     if part is not None:
         yield part.count()
     yield from sums.taken()
-
-
-def documents_of(content: bytes) -> Iterable[bytes]:
-    """Return the records of a JSON file: those of Solr's answer, of a list, or its lines."""
-    try:
-        return map(bytes, msgspec.json.decode(content, type=_SolrAnswer).response.docs)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        pass
-    try:
-        return map(bytes, msgspec.json.decode(content, type=list[msgspec.Raw]))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return content.removeprefix(_BYTE_ORDER_MARK).splitlines()
-
-
-class _Docs(msgspec.Struct):
-    docs: list[msgspec.Raw]
-
-
-class _SolrAnswer(msgspec.Struct):
-    response: _Docs
-
-
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 class _Sums:
