@@ -43,7 +43,6 @@ class AuditArguments:
     until: str | None
     users: Path | None
     files: PolicyFiles | None
-    from_cache: bool
     master: str
 
 
@@ -79,13 +78,10 @@ def audit_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
         until: str | None,
         users: Path | None,
         files: PolicyFiles | None,
-        from_cache: bool,
         master: str,
         **more: Any,
     ) -> Any:
-        if files is not None and from_cache:
-            raise InvalidInput("`--policies` and `--from-cache` exclude each other; give one of them")
-        given = AuditArguments(audit, service, since, until, users, files, from_cache, master)
+        given = AuditArguments(audit, service, since, until, users, files, master)
         return command(*args, arguments=given, **more)
 
     wrapped: Callable[..., Any] = policy_files(with_arguments)
@@ -93,7 +89,6 @@ def audit_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--master", default="local[*]", show_default=True, help="Spark master; ignored under spark-submit."
         ),
-        click.option("--from-cache", is_flag=True, help="Use the plugin's cache instead of Ranger Admin."),
         click.option(
             "--users",
             type=FILE,
@@ -166,7 +161,7 @@ def deciding_policies(invocation: Invocation, arguments: AuditArguments) -> Deci
         if documents.tags is not None and files.tags is None:
             invocation.messages.print(WITHOUT_TAGS)
     else:
-        effective = load_policies(invocation.settings, from_cache=arguments.from_cache)
+        effective = load_policies(invocation.settings)
         documents, engine = effective.documents, effective.snapshot.engine
         if effective.snapshot.reason:
             invocation.messages.print(f"warning: the policies may be old: {effective.snapshot.reason}")

@@ -172,7 +172,6 @@ REFUSED = {
     "no time": (["audit", "--since", "yesterday"], "`--since yesterday` is not a time"),
     "no period": (["audit", "--since", "2026-11-02", "--until", "2026-11-01"], "`--since` is not before `--until`"),
     "no policies": (["audit", "--policies", "audit.json"], "audit.json` cannot be read"),
-    "two kinds of policies": (["audit", "--policies", "current.json", "--from-cache"], "exclude each other"),
     "no users": (["audit", "--policies", "current.json", "--users", "no one.txt"], "no one.txt` cannot be read"),
 }
 

@@ -31,7 +31,7 @@ from ranger_cdap.policies.refresh.documents import Documents, compile_set
 from ranger_cdap.policies.refresh.ended import without_ended
 from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, units
 from spark_sync.review.entities import read_entities
-from spark_sync.review.people import ReviewedUser, named_users, people, read_users, stored_users
+from spark_sync.review.people import ReviewedUser, named_users, people, read_users
 from spark_sync.spark.sent_policies import SentPolicies
 from tests.authz.fixtures import NOW, authorizer, policy
 from tests.spark_sync.installed_conditions import INSTALLED
@@ -273,12 +273,6 @@ def test_users_of_zones_and_of_tags_are_named_too() -> None:
     assert {"zoe", "tom"} <= found
 
 
-def test_users_of_the_user_store() -> None:
-    assert stored_users(documents()) == {*STORE, "lonely"}
-    with pytest.raises(InvalidInput, match="use_ranger_groups"):
-        stored_users(documents(store=False))
-
-
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
@@ -357,11 +351,8 @@ def command(tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
-        (["--from-cache"], 4, "is not used"),
-        (["--users", "u.txt", "--users-from", "ranger"], 3, "give one of them"),
         (["--users", "nowhere.txt"], 3, "cannot be read"),
         (["--inventory", "nowhere.jsonl"], 3, "cannot be read"),
-        (["--users-from", "moon"], 3, "moon"),
     ],
 )
 def test_what_is_wrong_is_said_before_spark_starts(
