@@ -1,20 +1,16 @@
-"""Activity in an audit: denials that repeat, people who stopped, entities that no one reads. Pure."""
+"""Activity in an audit: denials that repeat, and people who stopped. Pure."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Final
 
-from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.questions.policy_index import PolicyIndex
 from spark_sync.insights.facts import AuditFacts
 from spark_sync.insights.privileges import Members, held_privileges
-from spark_sync.insights.request import OTHER_PRIVILEGE, RequestBuilder
+from spark_sync.insights.request import OTHER_PRIVILEGE
 from spark_sync.insights.table import ColumnKind, InsightTable
 from spark_sync.insights.tally import Use
-
-_READ: Final = "read"
 
 
 def repeated_denials(facts: AuditFacts) -> InsightTable:
@@ -82,41 +78,6 @@ def stopped_users(
             ("names", ColumnKind.TEXTS),
         ),
         tuple(sorted(rows, key=lambda row: (-row[2], row[0]))),
-    )
-
-
-def unread_entities(
-    facts: AuditFacts, builder: RequestBuilder, cutoff: int, inventory: Iterable[EntityId] | None, instance: str
-) -> InsightTable:
-    """Return the entities that no one read since `cutoff`: those of the inventory or, without one, of the audit.
-
-    In a service without an access type `read`, every access is one.
-    """
-    reads = {_READ} if _READ in builder.access_types else builder.access_types
-    last_read: dict[tuple[str, str], int] = {}
-    last_used: dict[tuple[str, str], int] = {}
-    for use in facts.uses:
-        if use.allowed and use.type in builder.paths:
-            key = (use.type, use.resource)
-            last_used[key] = max(use.last, last_used.get(key, 0))
-            if use.access in reads:
-                last_read[key] = max(use.last, last_read.get(key, 0))
-    if inventory is None:
-        known = {(use.type, use.resource) for use in facts.uses if use.type in builder.paths}
-    else:
-        known = {(entity.type, "/".join((instance, *entity.parts))) for entity in inventory}
-    rows = ((*key, last_read.get(key), last_used.get(key)) for key in sorted(known) if last_read.get(key, -1) < cutoff)
-    return InsightTable(
-        "unread_entities",
-        "Entities that no one reads",
-        "Entities of the inventory, or else of the audit, without an allowed read in these days.",
-        (
-            ("type", ColumnKind.TEXT),
-            ("resource", ColumnKind.TEXT),
-            ("last_read", ColumnKind.TIME),
-            ("last_used", ColumnKind.TIME),
-        ),
-        tuple(rows),
     )
 
 

@@ -115,7 +115,7 @@ def test_the_policies_in_effect_lose_nothing(run: Run) -> None:
 def test_a_report_answers_for_people_and_for_programs(run: Run) -> None:
     found = run("report", "--days", "30")
     assert found.exit_code == ExitCode.OK, found.stderr
-    for title in ("Privileges not used", "Denials that repeat", "Users who stopped", "Entities that no one reads"):
+    for title in ("Privileges not used", "Denials that repeat", "Users who stopped"):
         assert title.lower() in found.stdout.lower()
     answer = json.loads(run("report", "--days", "30", "--json").stdout)
     assert [(one["user"], one["accesses"]) for one in answer["unused_privileges"]] == [
@@ -124,13 +124,6 @@ def test_a_report_answers_for_people_and_for_programs(run: Run) -> None:
     ]
     assert [(one["user"], one["count"]) for one in answer["repeated_denials"]] == [("bob", 3)]
     assert [(one["user"], one["policies"]) for one in answer["stopped_users"]] == [("gone", 1)]
-
-
-@pytest.mark.spark
-def test_an_inventory_names_entities_that_no_record_names(run: Run, files: Path) -> None:
-    (files / "entities.jsonl").write_text('{"type":"dataset","parts":["ns1","unused"]}\n')
-    answer = json.loads(run("report", "--inventory", "entities.jsonl", "--json").stdout)
-    assert [one["resource"] for one in answer["unread_entities"]] == ["cdap/ns1/unused"]
 
 
 @pytest.mark.spark

@@ -63,7 +63,6 @@ def directory(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         Path(f"{name}.json").write_bytes(msgspec.json.encode(document(policies)))
     store = {"userStoreVersion": 1, "userGroupMapping": {"alice": [], "dave": ["etl"]}, "userAttrMapping": {}}
     Path("users.json").write_text(json.dumps(store))
-    Path("entities.jsonl").write_text('{"type":"dataset","parts":["ns1","unused"]}\n')
     return tmp_path
 
 
