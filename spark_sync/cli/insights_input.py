@@ -21,7 +21,7 @@ from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import FixedPolicies
 from ranger_cdap.ranger_model.decode import decode_user_store
-from spark_sync.insights.audit_files import AuditFiles, is_remote, list_audit
+from spark_sync.insights.audit_files import is_remote, list_audit
 from spark_sync.insights.facts import AuditFacts
 from spark_sync.insights.replay import ReplayBasis
 from spark_sync.insights.tally import Period
@@ -134,9 +134,9 @@ def read_facts(invocation: Invocation, arguments: AuditArguments) -> AuditRead:
         spark_session(invocation.settings.sync, master=arguments.master) as spark,
     ):
         files = list_audit(arguments.paths, spark)
-        with task_progress(spark, shown.update, f"reading the audit: files: {len(files.files):,}"):
-            facts = read_audit(spark, files.files, period, basis)
-    _warn(invocation, facts, files)
+        with task_progress(spark, shown.update, f"reading the audit: files: {len(files):,}"):
+            facts = read_audit(spark, files, period, basis)
+    _warn(invocation, facts)
     if not facts.uses:
         raise InvalidInput(_nothing(facts, period))
     return AuditRead(facts, period, policies, now)
@@ -189,7 +189,7 @@ def named_some(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _warn(invocation: Invocation, facts: AuditFacts, files: AuditFiles) -> None:
+def _warn(invocation: Invocation, facts: AuditFacts) -> None:
     lines = facts.lines
     if lines.rejected:
         first = facts.rejected[0]
@@ -197,8 +197,6 @@ def _warn(invocation: Invocation, facts: AuditFacts, files: AuditFiles) -> None:
             f"warning: rejected {lines.rejected:,} of {lines.lines:,} lines; the first is `{first.file}`, line "
             f"{first.line}: {first.reason}"
         )
-    if files.hidden:
-        invocation.messages.print(f"note: hidden files are not read: {named_some(files.hidden)}")
     if facts.not_replayed:
         reasons = "; ".join(f"{count:,}: {why}" for why, count in facts.not_replayed.items())
         invocation.messages.print(f"warning: accesses that were not decided again: {reasons}")
