@@ -42,7 +42,7 @@ _OUTSIDE = "(outside of namespaces)"
     type=FILE,
     metavar="FILE",
     required=True,
-    help="Inventory (`sync inventory`), or entities as JSON lines.",
+    help="Inventory (`sync inventory`).",
 )
 @click.option(
     "--users",

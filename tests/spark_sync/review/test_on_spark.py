@@ -24,7 +24,7 @@ from spark_sync.review.people import ReviewedUser
 from spark_sync.review.policies import load_policies
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.installed_conditions import INSTALLED
-from tests.spark_sync.review.test_review import ENTITIES, asked, documents, line, triples
+from tests.spark_sync.review.test_review import ENTITIES, HEADER, asked, documents, line, triples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -172,7 +172,7 @@ def replace_ranger(settings: Settings, **changes: Any) -> Settings:
 
 @pytest.mark.spark
 def test_the_command_on_a_small_cluster(plugin_settings: Settings, tmp_path: Path) -> None:
-    (tmp_path / "e.jsonl").write_text("".join(map(line, ENTITIES)), encoding="utf-8")
+    (tmp_path / "e.jsonl").write_text(HEADER + "".join(map(line, ENTITIES)), encoding="utf-8")
     config = tmp_path / "c.toml"
     ranger, plugin = plugin_settings.ranger, plugin_settings.plugin
     config.write_text(
