@@ -43,7 +43,7 @@ def examine_group_sources(settings: Settings) -> Iterator[Finding]:
             yield note(
                 f"encryption of directory {url}",
                 "unencrypted: anyone on the network path can read the password and forge groups",
-                "use ldaps://, and take `ldap.allow_plain` out",
+                "use ldaps://, and take the host out of `network.plain_hosts`",
             )
         yield from _examine_server(source, ldap, url, settings.groups.deadline)
 

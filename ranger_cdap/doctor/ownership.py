@@ -126,7 +126,7 @@ def _listed(sources: Iterable[SourceSettings]) -> str:
 def _cdap(settings: Settings) -> Finding:
     check, confirm = "asking CDAP what exists", settings.sync.confirm
     try:
-        url = checked_address(confirm.url, CONFIRM, allow_plain_http=confirm.allow_plain_http)
+        url = checked_address(confirm.url, CONFIRM, settings.network.plain_hosts)
         token = confirm.token_file.read_text(encoding="utf-8").strip() if confirm.token_file else ""
         tls = TlsFiles.of(settings.sync.ca_file)
         exchange = Exchange(tls, connect_timeout=_TIMEOUT, read_timeout=_TIMEOUT)

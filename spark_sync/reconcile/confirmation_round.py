@@ -153,7 +153,7 @@ def confirm_clients(settings: Settings) -> Iterator[tuple[CdapHttp, EvaluationCl
     with (
         CdapHttp(
             confirm.url,
-            allow_plain_http=confirm.allow_plain_http,
+            plain_hosts=settings.network.plain_hosts,
             token_file=confirm.token_file,
             ca_file=settings.sync.ca_file,
             limits=_LIMITS,

@@ -65,7 +65,7 @@ def load_policies(settings: Settings, *, from_cache: bool) -> EffectivePolicies:
         UnusedRangerAdmin()
         if from_cache
         else RangerAdmin.connect(
-            settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
+            settings, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
         )
     )
     with PolicyRefresher(admin, settings, options=EngineOptions(conditions=makers)) as refresher:

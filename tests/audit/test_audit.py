@@ -106,18 +106,18 @@ def test_a_failing_sink_loses_counts_and_warns_once_and_the_others_go_on(caplog:
 
 def test_sinks_are_chosen_by_name(tmp_path: Path) -> None:
     settings = AuditSettings(sinks=("file", "log"), file=tmp_path / "a", spool_dir=tmp_path / "spool")
-    open_trail(settings, BUILT_IN_SINKS).close()
+    open_trail(Settings(audit=settings), BUILT_IN_SINKS).close()
 
     with pytest.raises(
         ConfigError, match="no audit sink `queue`; known are elasticsearch, file, hdfs, kafka, log, solr"
     ):
-        open_trail(AuditSettings(sinks=("queue",)), BUILT_IN_SINKS)
+        open_trail(Settings(audit=AuditSettings(sinks=("queue",))), BUILT_IN_SINKS)
     with pytest.raises(ConfigError, match=r"`audit\.required` needs the sink `file`"):
-        open_trail(AuditSettings(sinks=("log",), required=True), BUILT_IN_SINKS)
+        open_trail(Settings(audit=AuditSettings(sinks=("log",), required=True)), BUILT_IN_SINKS)
     with pytest.raises(ConfigError, match=r"`audit\.chain` needs the sink `file`"):
-        open_trail(AuditSettings(sinks=(), chain=True), BUILT_IN_SINKS)
+        open_trail(Settings(audit=AuditSettings(sinks=(), chain=True)), BUILT_IN_SINKS)
     with pytest.raises(ConfigError, match=r"needs the setting `audit\.solr_url`"):
-        open_trail(AuditSettings(sinks=("solr",)), BUILT_IN_SINKS)
+        open_trail(Settings(audit=AuditSettings(sinks=("solr",))), BUILT_IN_SINKS)
 
 
 def lines(path: Path) -> list[str]:
@@ -173,7 +173,7 @@ def test_by_default_records_go_to_a_file_in_the_state_directory_for_its_owner_on
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    trail = open_trail(Settings().audit, BUILT_IN_SINKS)
+    trail = open_trail(Settings(), BUILT_IN_SINKS)
     trail.write([record()])
     trail.close()
     path = tmp_path / "ranger-cdap" / "audit" / "records.jsonl"
@@ -183,7 +183,7 @@ def test_by_default_records_go_to_a_file_in_the_state_directory_for_its_owner_on
 
 def test_an_empty_list_of_sinks_switches_the_audit_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    trail = open_trail(load_settings(environ={"RANGER_CDAP_AUDIT__SINKS": ""}).audit, BUILT_IN_SINKS)
+    trail = open_trail(load_settings(environ={"RANGER_CDAP_AUDIT__SINKS": ""}), BUILT_IN_SINKS)
     trail.write([record()])
     trail.close()
     assert not list(tmp_path.iterdir())

@@ -110,7 +110,7 @@ def test_posix_groups_where_both_filters_name_their_classes(tmp_path: Path) -> N
 
 def test_ssl_is_ldaps(tmp_path: Path) -> None:
     plain = {**DIRECTORY, f"{LDAP}url": "ldap://one.example:636"}
-    assert "shows the password" in error(tmp_path, plain)
+    assert "others can read and change" in error(tmp_path, plain)
     ssl = configuration(tmp_path, {**plain, f"{LDAP}ssl": "true"})
     assert ssl.settings.ldap.urls == ("ldaps://one.example:636",)
 

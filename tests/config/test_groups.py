@@ -26,13 +26,20 @@ def test_settings_that_are_enough() -> None:
     assert parsed({}).ldap.urls == ("ldaps://dc.example",)
 
 
+def test_plain_ldap_beyond_this_machine_is_for_named_hosts_only() -> None:
+    tables = {"groups": {"sources": ["ldap"]}, "ldap": GOOD | {"urls": ["ldap://dc1.example", "ldap://DC2.example"]}}
+    named = {"network": {"plain_hosts": ["DC1.example", "dc2.example"]}}
+    assert parse_settings(tables | named, origin="here").ldap.urls == ("ldap://dc1.example", "ldap://DC2.example")
+    with pytest.raises(ConfigError, match=r"`ldap\.urls` is `ldap://DC2\.example`.* add `DC2\.example` to `network"):
+        parse_settings(tables | {"network": {"plain_hosts": ["dc1.example"]}}, origin="here")
+
+
 @pytest.mark.parametrize(
     ("ldap", "allowed"),
     [
         ({"urls": ["ldap://127.0.0.1:389"]}, True),
         ({"urls": ["ldap://[::1]"]}, True),
         ({"urls": ["ldap://dc.example"], "start_tls": True}, True),
-        ({"urls": ["ldap://dc.example"], "allow_plain": True}, True),
         ({"urls": ["ldap://dc.example"]}, False),
         ({"urls": ["ldap://localhost"]}, False),
         ({"urls": ["ldap://127.1"]}, False),

@@ -15,8 +15,8 @@ from ranger_cdap.doctor.group_sources import examine_group_sources
 from tests.directory.slapd_server import SlapdServer, settings_for
 
 
-def examined(groups: dict[str, Any], ldap: dict[str, Any] | None = None) -> list[Finding]:
-    tables = {"groups": groups, "ldap": ldap or {}}
+def examined(groups: dict[str, Any], ldap: dict[str, Any] | None = None, *plain_hosts: str) -> list[Finding]:
+    tables = {"groups": groups, "ldap": ldap or {}, "network": {"plain_hosts": list(plain_hosts)}}
     return list(examine_group_sources(parse_settings(tables, origin="the test", environ={})))
 
 
@@ -52,8 +52,8 @@ def test_a_server_that_does_not_answer_fails(tmp_path: Path) -> None:
 
 
 def test_an_unencrypted_connection_is_a_note() -> None:
-    ldap = {"urls": ["ldap://ldap.invalid"], "allow_plain": True, "anonymous": True, "user_base": "dc=x"}
-    findings = examined({"sources": ["ldap"]}, ldap)
+    ldap = {"urls": ["ldap://ldap.invalid"], "anonymous": True, "user_base": "dc=x"}
+    findings = examined({"sources": ["ldap"]}, ldap, "ldap.invalid")
     assert [finding.health for finding in findings] == [Health.NOTE, Health.FAILED]
 
 

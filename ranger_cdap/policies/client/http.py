@@ -74,8 +74,7 @@ class AdminHttp:
 
     def __init__(self, connection: AdminConnection) -> None:
         self._urls = tuple(
-            checked_address(one, RANGER, allow_plain_http=connection.allow_plain_http)
-            for one in addresses(connection.url) or ("",)
+            checked_address(one, RANGER, connection.plain_hosts) for one in addresses(connection.url) or ("",)
         )
         self._first = 0
         self._secrets = (connection.password,)

@@ -51,8 +51,7 @@ class EvaluationClient:
 
     def __init__(self, settings: Settings) -> None:
         sync, confirm = settings.sync, settings.sync.confirm
-        permitted = confirm.allow_plain_http
-        self.url = checked_address(confirm.decision_service, DECISION_SERVICE, allow_plain_http=permitted)
+        self.url = checked_address(confirm.decision_service, DECISION_SERVICE, settings.network.plain_hosts)
         self.problem = ""
         self._user, self._service, self._instance = confirm.user, settings.ranger.service, settings.cdap.instance
         tls = TlsFiles.of(sync.ca_file, sync.cert_file, sync.key_file)

@@ -19,7 +19,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, strategies
 from hypothesis import settings as search
 
-from ranger_cdap.config import NotifySettings, RangerSettings, Secret, Settings, SyncSettings, read_configuration
+from ranger_cdap.config import (
+    NetworkSettings,
+    NotifySettings,
+    RangerSettings,
+    Secret,
+    Settings,
+    SyncSettings,
+    read_configuration,
+)
 from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.service.decisions import notification
 from ranger_cdap.service.decisions.notification import NotifyResult, notify, rehearse
@@ -45,8 +53,8 @@ def one(url: str, **more: Any) -> NotifySettings:
     return NotifySettings(url=url, **given)
 
 
-def to(*services: NotifySettings, **files: Path) -> Settings:
-    return Settings(sync=SyncSettings(notify=services, **files))
+def to(*services: NotifySettings, plain_hosts: tuple[str, ...] = (), **files: Path) -> Settings:
+    return Settings(sync=SyncSettings(notify=services, **files), network=NetworkSettings(plain_hosts=plain_hosts))
 
 
 def of(world: World, caller: str = "refresh", **files: Path) -> Settings:
@@ -368,7 +376,7 @@ def test_a_name_that_is_looked_up_for_long_holds_no_run(
         with monkeypatch.context() as patch:
             patch.setattr(socket, "getaddrinfo", look_up)
             assert "did not answer within the time-out" in notified(
-                to(one("http://slow.example", allow_plain_http=True))
+                to(one("http://slow.example"), plain_hosts=("slow.example",))
             )
             resolved.set()
             for thread in under_way():

@@ -98,9 +98,6 @@ initContainers:
       - sync
       - inventory
       - --url={{ $own.baseline.cdapUrl }}
-      {{- if $own.baseline.allowPlainHttp }}
-      - --allow-plain-http
-      {{- end }}
       {{- with $own.baseline.tokenKey }}
       - --token-file=/run/secrets/ranger-cdap/{{ . }}
       {{- end }}
