@@ -38,9 +38,9 @@ TABLES: Final[Mapping[str, Mapping[str, tuple[type[Table], frozenset[str]]]]] = 
     "settings": {
         "ranger": (
             RangerSettings,
-            frozenset({"url", "service", "auth", "ca_file", "cert_file", "key_file"}),
+            frozenset({"url", "service", "auth", "cert_file", "key_file"}),
         ),
-        "network": (NetworkSettings, frozenset()),
+        "network": (NetworkSettings, frozenset({"ca_file"})),
         "cdap": (CdapSettings, frozenset({"instance"})),
         "enforce": (EnforceSettings, frozenset()),
         "admin": (AdminSettings, frozenset()),

@@ -55,7 +55,7 @@ class KafkaSink:
         self._plain_hosts = settings.network.plain_hosts
         self._is_plain = all_can_be_plain(servers, self._plain_hosts)
         self._unnamed = ""
-        self._tls = TlsFiles(audit.ca_file, audit.kafka_cert_file, audit.kafka_key_file)
+        self._tls = TlsFiles(settings.network.ca_file, audit.kafka_cert_file, audit.kafka_key_file)
         self._answer_seconds = answer_seconds
         self._producer: Any = None
         self._client: Any = None

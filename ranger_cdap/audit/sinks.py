@@ -66,9 +66,9 @@ def _solr_sink(settings: Settings) -> AuditSink:
     # The client for HTTP is a third of a command's start.
     from ranger_cdap.audit.solr import SolrSink
 
-    plain_hosts = settings.network.plain_hosts
-    urls = [checked_address(url, SOLR, plain_hosts) for url in addresses(audit.solr_url) or ("",)]
-    return SolrSink(urls, audit.solr_username, audit.solr_password, ca_file=audit.ca_file)
+    network = settings.network
+    urls = [checked_address(url, SOLR, network.plain_hosts) for url in addresses(audit.solr_url) or ("",)]
+    return SolrSink(urls, audit.solr_username, audit.solr_password, ca_file=network.ca_file)
 
 
 def _elasticsearch_sink(settings: Settings) -> AuditSink:
@@ -77,13 +77,13 @@ def _elasticsearch_sink(settings: Settings) -> AuditSink:
         raise ConfigError("the audit sink `elasticsearch` needs the setting `audit.elasticsearch_url`")
     from ranger_cdap.audit.elasticsearch import ElasticsearchSink
 
-    plain_hosts = settings.network.plain_hosts
+    network = settings.network
     return ElasticsearchSink(
-        [checked_address(url, ELASTICSEARCH, plain_hosts) for url in addresses(audit.elasticsearch_url)],
+        [checked_address(url, ELASTICSEARCH, network.plain_hosts) for url in addresses(audit.elasticsearch_url)],
         audit.elasticsearch_index,
         audit.elasticsearch_username,
         audit.elasticsearch_password,
-        ca_file=audit.ca_file,
+        ca_file=network.ca_file,
     )
 
 

@@ -23,8 +23,6 @@ class RangerSettings(Table, frozen=True):
     """The Ranger service with CDAP's policies."""
     auth: Literal["basic", "bearer", "kerberos", "certificate"] = "basic"
     """How accounts authenticate: user name and password, a bearer token, Kerberos, or a client certificate."""
-    ca_file: str | None = None
-    """The authorities trusted for `url`, as PEM; default: those of the system."""
     cert_file: str | None = None
     """The client certificate, as PEM."""
     key_file: str | None = None
@@ -40,6 +38,8 @@ class RangerSettings(Table, frozen=True):
 class NetworkSettings(Table, frozen=True):
     """All connections that the programs make."""
 
+    ca_file: str | None = None
+    """[Trusted authorities](../how-to/configure.md#trusted-authorities), as PEM; default: those of the system."""
     plain_hosts: tuple[str, ...] = ()
     """Hosts reached [without TLS](../how-to/configure.md#without-tls); others can read and change what is sent."""
 
@@ -165,8 +165,6 @@ class AuditSettings(Table, frozen=True):
     """Its key, as PEM and not encrypted; without it the key is in `kafka_cert_file`."""
     hdfs_dir: str = ""
     """The directory of the sink `hdfs`, like `hdfs://namenode:8020/ranger/audit`, `s3://bucket/audit` or a path."""
-    ca_file: str | None = None
-    """The authorities trusted for Solr, Elasticsearch and Kafka, as PEM; default: those of the system."""
     spool_dir: Path = msgspec.field(default_factory=UserDirectory("state", "audit"))
     """The directory for records of a failing sink, and for files of the sink `hdfs` that are not published yet."""
     spool_max_bytes: int = 1_000_000_000

@@ -36,8 +36,6 @@ class SourceSettings(Table, frozen=True):
     """`audit-messaging`: the address of CDAP's messaging service."""
     token_file: Path | None = None
     """A token for that address."""
-    ca_file: Path | None = None
-    """The authorities trusted for it, as PEM; default: those of the system."""
 
 
 class ConfirmSettings(Table, frozen=True):
@@ -105,8 +103,6 @@ class SyncSettings(Table, frozen=True):
     """Directory of the jars for Delta Lake and Kafka, without `spark-submit`; default: `jars` of the environment."""
     allow_open_spark: bool = False
     """With `spark-submit`, run even if anyone who reaches Spark's ports can run code as the job and read its data."""
-    ca_file: Path | None = None
-    """The authorities trusted for CDAP and decision services (`confirm`, `notify`), as PEM; default: the system's."""
     cert_file: Path | None = None
     """The client certificate for decision services, as PEM, where `service.tls_client_ca` requires one."""
     key_file: Path | None = None

@@ -109,7 +109,7 @@ def _connected(connection: HTTPConnection, url: str, now: Callable[[], float]) -
             failed(
                 f"TLS of {url}",
                 f"the certificate is not accepted: {e.verify_message}",
-                "add its authority to `ranger.ca_file`, or use the host name in its certificate",
+                "add its authority to `network.ca_file`, or use the host name in its certificate",
             )
         ]
     except ssl.SSLError as e:

@@ -29,7 +29,6 @@ _URL: Final = AddressSetting("--url", "https://cdap.example:11015")
 @click.option("--url", metavar="URL", required=True, help="CDAP's router, like https://cdap.example:11015.")
 @click.option("--out", "path", type=FILE, metavar="FILE", required=True, help="The file to write.")
 @click.option("--token-file", type=FILE, metavar="FILE", help="A file that holds an access token of CDAP.")
-@click.option("--ca-file", type=FILE, metavar="FILE", help="The CA of CDAP's certificate.")
 @click.option("--programs", is_flag=True, help="Include programs, for `ranger-cdap review`; a baseline needs none.")
 @pass_invocation
 def inventory(
@@ -37,7 +36,6 @@ def inventory(
     url: str,
     path: Path,
     token_file: Path | None,
-    ca_file: Path | None,
     programs: bool,
 ) -> None:
     """List everything in CDAP, for `sync baseline`.
@@ -45,10 +43,10 @@ def inventory(
     The account must be allowed to read everything: an entity it cannot see is not listed, and anyone who touches that
     entity first would become its creator.
     """
-    plain_hosts = invocation.settings.network.plain_hosts
+    network = invocation.settings.network
     with (
         invocation.messages.status("asking CDAP") as shown,
-        CdapHttp(url, setting=_URL, plain_hosts=plain_hosts, token_file=token_file, ca_file=ca_file) as cdap,
+        CdapHttp(url, setting=_URL, network=network, token_file=token_file) as cdap,
     ):
         taken = take_inventory(
             cdap,

@@ -153,9 +153,8 @@ def confirm_clients(settings: Settings) -> Iterator[tuple[CdapHttp, EvaluationCl
     with (
         CdapHttp(
             confirm.url,
-            plain_hosts=settings.network.plain_hosts,
+            network=settings.network,
             token_file=confirm.token_file,
-            ca_file=settings.sync.ca_file,
             limits=_LIMITS,
         ) as cdap,
         EvaluationClient(settings) as service,

@@ -18,7 +18,6 @@ from pyspark.sql.types import StructType
 from ranger_cdap.config import NetworkSettings, SourceSettings
 from ranger_cdap.config.address import SOURCE, parsed_address
 from ranger_cdap.errors import CdapError, CdapNotFound, ConfigError
-from ranger_cdap.policies.client.sign_in import TlsFiles
 from spark_sync.sources.avro import TopicMessage, messages, poll_request
 from spark_sync.sources.cdap_http import CdapHttp, HttpLimits, bearer_token
 from spark_sync.sources.source import LINES
@@ -37,12 +36,11 @@ def check(settings: SourceSettings) -> None:
     """Check the settings of a source that reads CDAP's messaging service.
 
     Raises:
-        ConfigError: the address, the topic, the token or the file of certificates is missing or not usable.
+        ConfigError: the address, the topic or the token is missing or not usable.
     """
     if not settings.url or not settings.topic:
         raise ConfigError(f"source `{settings.name}` needs `url`, the address of CDAP's messaging service, and `topic`")
     parsed_address(settings.url, SOURCE)
-    TlsFiles.of(settings.ca_file).context()
     if settings.token_file is not None:
         bearer_token(settings.token_file)
 
@@ -56,8 +54,8 @@ def read(spark: SparkSession, settings: SourceSettings, network: NetworkSettings
     spark.dataSource.register(MessagingSource)
     options = {"url": settings.url, "topic": settings.topic, "plain_hosts": ",".join(network.plain_hosts)}
     # Paths, not contents: Spark keeps options in its plans.
-    files = {"token_file": settings.token_file, "ca_file": settings.ca_file}
-    options |= {name: str(path.absolute()) for name, path in files.items() if path is not None}
+    files = {"token_file": settings.token_file, "ca_file": network.ca_file and Path(network.ca_file)}
+    options |= {name: str(path.absolute()) for name, path in files.items() if path}
     Topic(options).first_after(time.time_ns() // 1_000_000)
     return spark.readStream.format(FORMAT).options(**options).load()
 
@@ -70,13 +68,14 @@ class Topic:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        token_file, ca_file = options.get("token_file"), options.get("ca_file")
+        token_file = options.get("token_file")
         self._http = CdapHttp(
             options["url"],
             setting=SOURCE,
-            plain_hosts=tuple(options.get("plain_hosts", "").split(",")),
+            network=NetworkSettings(
+                ca_file=options.get("ca_file"), plain_hosts=tuple(options.get("plain_hosts", "").split(","))
+            ),
             token_file=Path(token_file) if token_file else None,
-            ca_file=Path(ca_file) if ca_file else None,
             limits=HttpLimits(read_timeout=float(options.get("read_timeout", "30"))),
         )
         self._topic = options["topic"]

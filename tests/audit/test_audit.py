@@ -15,7 +15,7 @@ from ranger_cdap.audit import BUILT_IN_SINKS, AuditRecord, AuditTrail, open_trai
 from ranger_cdap.audit.file import FileSink
 from ranger_cdap.audit.record import EventIds, event_id_of
 from ranger_cdap.audit.sinks import LogSink
-from ranger_cdap.config import AuditSettings, Settings, load_settings
+from ranger_cdap.config import AuditSettings, NetworkSettings, Settings, load_settings
 from ranger_cdap.errors import ConfigError
 from tests.disk_faults import ended_well, full_disk, in_a_child
 
@@ -122,6 +122,13 @@ def test_sinks_are_chosen_by_name(tmp_path: Path) -> None:
 
 def lines(path: Path) -> list[str]:
     return [json.loads(line)["reqUser"] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.mark.parametrize("sink", ["solr", "elasticsearch"])
+def test_an_index_is_trusted_by_the_authorities_of_the_settings(sink: str) -> None:
+    audit = AuditSettings(solr_url="https://solr.test/solr/c", elasticsearch_url="https://es.test")
+    with pytest.raises(ConfigError, match=r"CA file `/no/such\.pem`"):
+        BUILT_IN_SINKS[sink](Settings(audit=audit, network=NetworkSettings(ca_file="/no/such.pem")))
 
 
 def test_a_full_file_is_put_away_and_no_line_is_lost_or_cut(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ PATIENCE = 5.0
 
 
 def configured(**given_: Any) -> AuditSink:
-    network = NetworkSettings(plain_hosts=given_.pop("plain_hosts", ()))
+    network = NetworkSettings(ca_file=given_.pop("ca_file", None), plain_hosts=given_.pop("plain_hosts", ()))
     audit = msgspec.structs.replace(AuditSettings(kafka_bootstrap=SERVERS), **given_)
     return BUILT_IN_SINKS["kafka"](Settings(audit=audit, network=network))
 

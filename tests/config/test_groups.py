@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from ranger_cdap.config import LdapSettings, Settings
+from ranger_cdap.config import LdapSettings, NetworkSettings, Settings
 from ranger_cdap.config.group_checks import ldap_server
 from ranger_cdap.config.loader import parse_settings, read_configuration
 from ranger_cdap.config.secret_files import Program, check_secrets
@@ -145,9 +146,11 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
 def test_authorities_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pem"
     empty.write_text("")
-    for file, why in ((tmp_path / "none.pem", "ldap.ca_file"), (empty, "PEM")):
+    for file, why in ((tmp_path / "none.pem", "network.ca_file"), (empty, "PEM")):
         with pytest.raises(ConfigError, match=why):
-            plugin_manager(parsed({"ca_file": str(file)}), entry_points=False)
+            plugin_manager(
+                msgspec.structs.replace(parsed({}), network=NetworkSettings(ca_file=str(file))), entry_points=False
+            )
 
 
 def test_no_settings_no_hook() -> None:

@@ -36,13 +36,13 @@ SERVICE_SETTINGS: Final = {
         "user_base": "ou=people",
         "bind_dn": "cn=ranger",
         "bind_password": {"secretKey": "ldap"},
-        "ca_file": {"secretFile": "ldap-ca.pem"},
     },
     "audit": {
         "sinks": ["file", "solr"],
         "solr_url": "https://solr:8984/solr/ranger_audits",
         "solr_username": "audit",
         "solr_password": {"secretKey": "solr"},
+        "kafka_cert_file": {"secretFile": "kafka.pem"},
     },
     "service": {
         "max_body": 5_000_000,
@@ -55,7 +55,6 @@ SYNC_SETTINGS: Final = {
     "sync": {
         "non_creators": ["cdap", "root", "etl"],
         "mapped": {"svc.etl": "ann"},
-        "ca_file": "/etc/ranger-cdap/ca/ca.crt",
         "hold_back": 60,
         "rate": 2.5,
         "confirm": {

@@ -17,7 +17,7 @@ from ranger_cdap.audit.delivery import Delivery
 from ranger_cdap.audit.kafka import KafkaSink
 from ranger_cdap.audit.ranger_event import ranger_event
 from ranger_cdap.audit.spool import Spool
-from ranger_cdap.config import AuditSettings, Secret, Settings
+from ranger_cdap.config import AuditSettings, NetworkSettings, Secret, Settings
 from ranger_cdap.errors import AuditRefused, AuditSinkError
 from tests.audit.samples import numbered
 from tests.disk_faults import ended_well, in_a_child
@@ -52,9 +52,10 @@ def sink_to(kafka: SecuredBroker, monkeypatch: pytest.MonkeyPatch) -> Callable[.
             kafka_topic=topic,
             kafka_username=user,
             kafka_password=Secret(password),
-            ca_file=str(kafka.ca_file),
         )
-        return KafkaSink(Settings(audit=msgspec.structs.replace(settings, **given)), answer_seconds=3.0)
+        network = NetworkSettings(ca_file=given.pop("ca_file", str(kafka.ca_file)))
+        audit = msgspec.structs.replace(settings, **given)
+        return KafkaSink(Settings(audit=audit, network=network), answer_seconds=3.0)
 
     return made
 

@@ -178,7 +178,7 @@ class AdminHttp:
             raise AdminUnreachable(str(e), **where) from None
         except NoResponse as e:
             kind = NotConnected if e.unsent else AdminUnreachable
-            advice = " (`ranger.ca_file` names the CA to trust)" if e.of_tls else ""
+            advice = " (`network.ca_file` names the CA to trust)" if e.of_tls else ""
             raise kind(f"Ranger Admin at `{url}` cannot be reached: {e}{advice}", **where) from None
         return AdminResponse(method, path, status, body)
 

@@ -83,7 +83,7 @@ _FAILURES: Final[tuple[tuple[type[Exception], NotifyProblem], ...]] = (
         ssl.SSLError,
         NotifyProblem(
             "cannot be reached: its certificate or TLS settings are not accepted",
-            "`sync.ca_file` names the CA to trust, `sync.cert_file` the certificate to show it",
+            "`network.ca_file` names the CA to trust, `sync.cert_file` the certificate to show it",
         ),
     ),
     (socket.gaierror, NotifyProblem("cannot be reached: its name cannot be resolved", _URL)),
@@ -177,7 +177,9 @@ def _safely(talk: _Talk, service: NotifySettings, ranger: str, connection: Abort
 
 def _problem_of(error: Exception) -> NotifyProblem:
     if isinstance(error, ConfigError):
-        return NotifyProblem(f"was not notified: {error}", "correct `[[sync.notify]]` or the certificates of `[sync]`")
+        return NotifyProblem(
+            f"was not notified: {error}", "correct `[[sync.notify]]`, the certificates of `[sync]` or `network.ca_file`"
+        )
     found = (problem for kind, problem in _FAILURES if isinstance(error, kind))
     return next(found, NotifyProblem(f"was not notified: {type(error).__name__}", "report it as a defect"))
 
@@ -199,7 +201,7 @@ def _address(service: NotifySettings, settings: Settings) -> Address:
 
 
 def _tls(settings: Settings) -> TlsFiles:
-    return TlsFiles.of(settings.sync.ca_file, settings.sync.cert_file, settings.sync.key_file)
+    return TlsFiles.of(settings.network.ca_file, settings.sync.cert_file, settings.sync.key_file)
 
 
 def _headers(service: NotifySettings) -> Mapping[str, str]:

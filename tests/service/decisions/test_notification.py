@@ -53,8 +53,11 @@ def one(url: str, **more: Any) -> NotifySettings:
     return NotifySettings(url=url, **given)
 
 
-def to(*services: NotifySettings, plain_hosts: tuple[str, ...] = (), **files: Path) -> Settings:
-    return Settings(sync=SyncSettings(notify=services, **files), network=NetworkSettings(plain_hosts=plain_hosts))
+def to(
+    *services: NotifySettings, plain_hosts: tuple[str, ...] = (), ca_file: Path | None = None, **files: Path
+) -> Settings:
+    network = NetworkSettings(ca_file=str(ca_file) if ca_file else None, plain_hosts=plain_hosts)
+    return Settings(sync=SyncSettings(notify=services, **files), network=network)
 
 
 def of(world: World, caller: str = "refresh", **files: Path) -> Settings:
@@ -233,7 +236,7 @@ def test_the_secret_goes_to_a_server_with_a_valid_certificate_only(held: str, tm
         ca = put(tmp_path / "ca.pem", authority.pem)
         said = problem(notify(to(one(f"https://127.0.0.1:{server.port}"), ca_file=ca), SLACK))
     assert [CREDENTIALS in request for request in heard] == ([True] if held == "its own" else [])
-    assert ("`sync.ca_file` names the CA to trust" in said) is (held != "its own")
+    assert ("`network.ca_file` names the CA to trust" in said) is (held != "its own")
 
 
 # --- servers that do what they can -----------------------------------------------------------------------------------

@@ -101,9 +101,6 @@ initContainers:
       {{- with $own.baseline.tokenKey }}
       - --token-file=/run/secrets/ranger-cdap/{{ . }}
       {{- end }}
-      {{- with include "ranger-cdap.caFile" .root }}
-      - --ca-file={{ . }}
-      {{- end }}
       - --out=/inventory/{{ $own.baseline.file }}
     env:
       - {name: RANGER_CDAP_CONFIG, value: /etc/ranger-cdap/files/sync.toml}

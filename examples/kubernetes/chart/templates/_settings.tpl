@@ -1,12 +1,15 @@
 {{- /* The settings of each program as JSON: those of `settings`, then those that the objects of this chart decide. */ -}}
 {{- define "ranger-cdap.ranger" -}}
 {{- $ranger := dict "url" .root.Values.ranger.urls "service" .root.Values.ranger.service "auth" .root.Values.ranger.auth -}}
-{{- with include "ranger-cdap.caFile" .root }}{{ $_ := set $ranger "ca_file" . }}{{ end -}}
 {{- if .certificate -}}
 {{- $_ := set $ranger "cert_file" "/run/secrets/ranger-client/tls.crt" -}}
 {{- $_ := set $ranger "key_file" "/run/secrets/ranger-client/tls.key" -}}
 {{- end -}}
 {{ $ranger | toJson }}
+{{- end -}}
+
+{{- define "ranger-cdap.network" -}}
+{{- with include "ranger-cdap.caFile" . }}{{ dict "ca_file" . | toJson }}{{ else }}{}{{ end -}}
 {{- end -}}
 
 {{- define "ranger-cdap.decisionServiceSettings" -}}
@@ -29,7 +32,7 @@
 {{- $_ := set $service "tls_probe_key" "/run/secrets/probe/tls.key" -}}
 {{- end -}}
 {{- $ranger := include "ranger-cdap.ranger" (dict "root" . "certificate" $own.rangerCertificate) | fromJson -}}
-{{- $decided := dict "ranger" $ranger "cdap" (dict "instance" .Values.cdap.instance) "plugin" $plugin "service" $service -}}
+{{- $decided := dict "ranger" $ranger "network" (include "ranger-cdap.network" . | fromJson) "cdap" (dict "instance" .Values.cdap.instance) "plugin" $plugin "service" $service -}}
 {{- mustMergeOverwrite (dict) (deepCopy .Values.settings) (deepCopy $own.settings) $decided | toJson -}}
 {{- end -}}
 
@@ -49,7 +52,7 @@
 {{- end -}}
 {{- $_ := set $sync "sources" (concat $sources $own.sources) -}}
 {{- $ranger := include "ranger-cdap.ranger" (dict "root" . "certificate" $own.rangerCertificate) | fromJson -}}
-{{- $decided := dict "ranger" $ranger "cdap" (dict "instance" .Values.cdap.instance) "sync" $sync -}}
+{{- $decided := dict "ranger" $ranger "network" (include "ranger-cdap.network" . | fromJson) "cdap" (dict "instance" .Values.cdap.instance) "sync" $sync -}}
 {{- mustMergeOverwrite (dict) (deepCopy .Values.settings) (deepCopy $own.settings) $decided | toJson -}}
 {{- end -}}
 
