@@ -58,7 +58,7 @@ GONE = {
     "path": "/var/lib/ranger-cdap-events/ranger-cdap-2",
     "callers": ["cdap-audit"],
 }
-NAMED: Values = {"settings": {"network": {"plain_hosts": ["Ranger", "router", "[FD00::1]"]}}}
+NAMED: Values = {"settings": {"network": {"plain_hosts": ["Ranger", "router"]}}}
 RENDERINGS: dict[str, Values] = {
     "the least": {},
     "a Deployment": {"sync.mode": "follow"},
@@ -85,7 +85,7 @@ RENDERINGS: dict[str, Values] = {
     | {"events.enabled": False, "decisionService.callers": WITHOUT_AUDIT}
     | {"sync.sources": SOURCES},
     "a collector, before the first run": TRACED | FROM_CDAP | {"sync.mode": "follow"},
-    "without TLS": NAMED | {"ranger.urls": ["http://ranger:6080", "http://[fd00::1]:6080"]},
+    "without TLS": NAMED | {"ranger.urls": ["http://ranger:6080"]},
     "a baseline without TLS": NAMED | FROM_CDAP | {"sync.baseline.cdapUrl": "http://ROUTER:11015"},
     "everything": EVERYTHING | TRACED,
     "everything, before the first run": EVERYTHING | FROM_CDAP | CLIENTS,

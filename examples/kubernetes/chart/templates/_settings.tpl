@@ -64,7 +64,7 @@
 {{- fail (printf "the name `%s` is too long for what is named after it, or no name of a Service; set `fullname` to at most 30 letters, digits and hyphens" $name) -}}
 {{- end -}}
 {{- if not .Values.ranger.urls }}{{ fail "`ranger.urls` is empty; set it to the addresses of Ranger Admin, like `https://ranger-admin.ranger.svc:6182`" }}{{ end -}}
-{{- $plain := dig "network" "plain_hosts" list .Values.settings | join "," | lower | replace "[" "" | replace "]" "" | splitList "," -}}
+{{- $plain := dig "network" "plain_hosts" list .Values.settings | join "," | lower | splitList "," -}}
 {{- range .Values.ranger.urls -}}
 {{- if and (hasPrefix "http:" .) (not (has (get (urlParse .) "hostname" | lower) $plain)) -}}
 {{- fail (printf "`ranger.urls` has `%s`, which sends passwords unencrypted; use https, or set its host in `settings.network.plain_hosts`" .) -}}
