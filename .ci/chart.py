@@ -22,6 +22,7 @@ from ranger_cdap.config.settings import (
     CdapSettings,
     EnforceSettings,
     MasterSettings,
+    NetworkSettings,
     PluginSettings,
     RangerSettings,
 )
@@ -37,8 +38,9 @@ TABLES: Final[Mapping[str, Mapping[str, tuple[type[Table], frozenset[str]]]]] = 
     "settings": {
         "ranger": (
             RangerSettings,
-            frozenset({"url", "allow_plain_http", "service", "auth", "ca_file", "cert_file", "key_file"}),
+            frozenset({"url", "service", "auth", "cert_file", "key_file"}),
         ),
+        "network": (NetworkSettings, frozenset({"ca_file"})),
         "cdap": (CdapSettings, frozenset({"instance"})),
         "enforce": (EnforceSettings, frozenset()),
         "admin": (AdminSettings, frozenset()),

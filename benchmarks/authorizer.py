@@ -74,7 +74,7 @@ def opened(directory: Path, size: int) -> Authorizer:
     policies = FixedPolicies.of(
         documents(service_policies(size), roles=roles()), service="cdapdev", options=EngineOptions()
     )
-    trail = open_trail(settings.audit, audit_sinks(plugins))
+    trail = open_trail(settings, audit_sinks(plugins))
     return Authorizer(Decider(policies, AuthorizationConfig.of(settings), audit=trail, plugins=plugins))
 
 

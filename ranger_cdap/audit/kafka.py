@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from ranger_cdap.audit.ranger_event import ranger_event
 from ranger_cdap.audit.record import AuditRecord
-from ranger_cdap.config import AuditSettings, leaves_this_machine
+from ranger_cdap.config import Settings, all_can_be_plain
+from ranger_cdap.config.address import can_be_plain
 from ranger_cdap.errors import AuditRefused, AuditSinkError, ConfigError
 from ranger_cdap.forks import restart_after_fork
 from ranger_cdap.policies.client.sign_in import TlsFiles
@@ -35,23 +36,26 @@ class KafkaSink:
         ConfigError: a setting has another form, a file cannot be used, or the library is not installed.
     """
 
-    def __init__(self, settings: AuditSettings, *, answer_seconds: float = _ANSWER_SECONDS) -> None:
-        servers = ",".join(filter(None, (one.strip() for one in settings.kafka_bootstrap.split(","))))
+    def __init__(self, settings: Settings, *, answer_seconds: float = _ANSWER_SECONDS) -> None:
+        audit = settings.audit
+        servers = ",".join(filter(None, (one.strip() for one in audit.kafka_bootstrap.split(","))))
         if not _BOOTSTRAP.fullmatch(servers):
             raise ConfigError(
                 f"`audit.kafka_bootstrap` must be servers like `kafka1:9093,kafka2:9093`, not "
-                f"{settings.kafka_bootstrap[:100]!a}"
+                f"{audit.kafka_bootstrap[:100]!a}"
             )
-        if not _TOPIC.fullmatch(settings.kafka_topic) or settings.kafka_topic in (".", ".."):
-            raise ConfigError(f"`audit.kafka_topic` must be the name of a topic, not {settings.kafka_topic[:100]!a}")
-        if settings.kafka_key_file and not settings.kafka_cert_file:
+        if not _TOPIC.fullmatch(audit.kafka_topic) or audit.kafka_topic in (".", ".."):
+            raise ConfigError(f"`audit.kafka_topic` must be the name of a topic, not {audit.kafka_topic[:100]!a}")
+        if audit.kafka_key_file and not audit.kafka_cert_file:
             raise ConfigError("`audit.kafka_key_file` is set and `audit.kafka_cert_file` is not; set both, or neither")
         if importlib.util.find_spec("kafka") is None:
             raise ConfigError("the sink `kafka` needs the library `kafka-python`: pip install 'ranger-cdap[kafka]'")
         self._servers = servers
-        self._settings = settings
-        self._is_plain = settings.kafka_allow_plain or not leaves_this_machine(servers)
-        self._tls = TlsFiles(settings.ca_file, settings.kafka_cert_file, settings.kafka_key_file)
+        self._settings = audit
+        self._plain_hosts = settings.network.plain_hosts
+        self._is_plain = all_can_be_plain(servers, self._plain_hosts)
+        self._unnamed = ""
+        self._tls = TlsFiles(settings.network.ca_file, audit.kafka_cert_file, audit.kafka_key_file)
         self._answer_seconds = answer_seconds
         self._producer: Any = None
         self._client: Any = None
@@ -131,6 +135,8 @@ class KafkaSink:
 
         def client(**configuration: Any) -> Any:
             self._client = KafkaNetClient(**configuration)
+            if self._is_plain:
+                self._keep_to_named_hosts(self._client.cluster)
             return self._client
 
         milliseconds = int(self._answer_seconds * 1000)
@@ -157,9 +163,30 @@ class KafkaSink:
             self._producer.partitions_for(self._settings.kafka_topic)
         except KafkaTimeoutError:
             self._disconnect()
-            raise AuditSinkError(
-                f"Kafka at `{self._servers}` has no topic `{self._settings.kafka_topic}`, or does not answer"
-            ) from None
+            problem = f"Kafka at `{self._servers}` has no topic `{self._settings.kafka_topic}`, or does not answer"
+            raise AuditSinkError(problem + self._hint) from None
+
+    def _keep_to_named_hosts(self, cluster: Any) -> None:
+        """Without TLS, connect to no host that a server names and the settings do not."""
+        from kafka.errors import NodeNotReadyError
+
+        find = cluster.broker_metadata
+
+        def named(node: object) -> Any:
+            broker = find(node)
+            if broker is not None and not can_be_plain(broker.host, self._plain_hosts):
+                self._unnamed = broker.host
+                raise NodeNotReadyError(node)
+            return broker
+
+        cluster.broker_metadata = named
+
+    @property
+    def _hint(self) -> str:
+        """The advice about TLS, for the end of a message."""
+        if self._unnamed:
+            return f"; it refers to `{self._unnamed}`, which is not in `network.plain_hosts`"
+        return "" if self._is_plain else "; without TLS there, add its hosts to `network.plain_hosts`"
 
     def _sign_in(self) -> dict[str, Any]:
         """Return the options of the connection, from the current contents of the files."""
@@ -200,9 +227,8 @@ class KafkaSink:
                 "`audit.kafka_mechanism`"
             )
         why = " ".join(str(error).split())[:_LONGEST_QUOTE] or type(error).__name__
-        hint = "" if self._is_plain else "; without TLS there, `audit.kafka_allow_plain = true` permits it"
         whose = f" of {account}" if username else ""  # a server that rejects one may just close the connection
-        return AuditSinkError(f"{where} does not take audit records{whose}: {why}{hint}")
+        return AuditSinkError(f"{where} does not take audit records{whose}: {why}{self._hint}")
 
 
 @contextmanager

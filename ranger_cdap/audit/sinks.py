@@ -10,7 +10,7 @@ import msgspec
 
 from ranger_cdap.audit.file import FileSink
 from ranger_cdap.audit.record import AuditRecord, host_name
-from ranger_cdap.config import AuditSettings, addresses
+from ranger_cdap.config import Settings, addresses
 from ranger_cdap.config.address import ELASTICSEARCH, SOLR, checked_address
 from ranger_cdap.errors import ConfigError
 
@@ -25,7 +25,7 @@ class AuditSink(Protocol):
         """Release all resources."""
 
 
-SinkFactory = Callable[[AuditSettings], AuditSink]
+SinkFactory = Callable[[Settings], AuditSink]
 
 
 class LogSink:
@@ -44,66 +44,67 @@ class LogSink:
         """Do nothing; there is nothing to release."""
 
 
-def _file_sink(settings: AuditSettings) -> AuditSink:
+def _file_sink(settings: Settings) -> AuditSink:
+    audit = settings.audit
     return FileSink(
-        settings.file,
-        max_bytes=settings.file_max_bytes,
-        keep=settings.file_keep,
-        durable=settings.required,
-        chain=settings.chain,
+        audit.file,
+        max_bytes=audit.file_max_bytes,
+        keep=audit.file_keep,
+        durable=audit.required,
+        chain=audit.chain,
     )
 
 
-def _log_sink(_: AuditSettings) -> AuditSink:
+def _log_sink(_: Settings) -> AuditSink:
     return LogSink()
 
 
-def _solr_sink(settings: AuditSettings) -> AuditSink:
-    if not settings.solr_url:
+def _solr_sink(settings: Settings) -> AuditSink:
+    audit = settings.audit
+    if not audit.solr_url:
         raise ConfigError("the audit sink `solr` needs the setting `audit.solr_url`, the address of the collection")
     # The client for HTTP is a third of a command's start.
     from ranger_cdap.audit.solr import SolrSink
 
-    allowed = settings.solr_allow_plain_http
-    urls = [checked_address(url, SOLR, allow_plain_http=allowed) for url in addresses(settings.solr_url) or ("",)]
-    return SolrSink(urls, settings.solr_username, settings.solr_password, ca_file=settings.ca_file)
+    network = settings.network
+    urls = [checked_address(url, SOLR, network.plain_hosts) for url in addresses(audit.solr_url) or ("",)]
+    return SolrSink(urls, audit.solr_username, audit.solr_password, ca_file=network.ca_file)
 
 
-def _elasticsearch_sink(settings: AuditSettings) -> AuditSink:
-    if not settings.elasticsearch_url:
+def _elasticsearch_sink(settings: Settings) -> AuditSink:
+    audit = settings.audit
+    if not audit.elasticsearch_url:
         raise ConfigError("the audit sink `elasticsearch` needs the setting `audit.elasticsearch_url`")
     from ranger_cdap.audit.elasticsearch import ElasticsearchSink
 
-    allowed = settings.elasticsearch_allow_plain_http
+    network = settings.network
     return ElasticsearchSink(
-        [
-            checked_address(url, ELASTICSEARCH, allow_plain_http=allowed)
-            for url in addresses(settings.elasticsearch_url)
-        ],
-        settings.elasticsearch_index,
-        settings.elasticsearch_username,
-        settings.elasticsearch_password,
-        ca_file=settings.ca_file,
+        [checked_address(url, ELASTICSEARCH, network.plain_hosts) for url in addresses(audit.elasticsearch_url)],
+        audit.elasticsearch_index,
+        audit.elasticsearch_username,
+        audit.elasticsearch_password,
+        ca_file=network.ca_file,
     )
 
 
-def _kafka_sink(settings: AuditSettings) -> AuditSink:
-    if not settings.kafka_bootstrap:
+def _kafka_sink(settings: Settings) -> AuditSink:
+    if not settings.audit.kafka_bootstrap:
         raise ConfigError("the audit sink `kafka` needs the setting `audit.kafka_bootstrap`, the servers of Kafka")
     from ranger_cdap.audit.kafka import KafkaSink
 
     return KafkaSink(settings)
 
 
-def _hdfs_sink(settings: AuditSettings) -> AuditSink:
-    if not settings.hdfs_dir:
+def _hdfs_sink(settings: Settings) -> AuditSink:
+    audit = settings.audit
+    if not audit.hdfs_dir:
         raise ConfigError("the audit sink `hdfs` needs the setting `audit.hdfs_dir`, the directory of the files")
     from ranger_cdap.audit.file_systems import published_directory
     from ranger_cdap.audit.hdfs import HdfsSink
     from ranger_cdap.audit.staged_files import StagedFiles
 
-    staged = StagedFiles(settings.spool_dir, host_name(), max_bytes=settings.spool_max_bytes)
-    return HdfsSink(published_directory(settings.hdfs_dir), staged)
+    staged = StagedFiles(audit.spool_dir, host_name(), max_bytes=audit.spool_max_bytes)
+    return HdfsSink(published_directory(audit.hdfs_dir), staged)
 
 
 BUILT_IN_SINKS: dict[str, SinkFactory] = {

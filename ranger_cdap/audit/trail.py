@@ -11,7 +11,7 @@ from ranger_cdap.audit.delivery import Delivery
 from ranger_cdap.audit.record import Auditable
 from ranger_cdap.audit.sinks import AuditSink, SinkFactory
 from ranger_cdap.audit.spool import Spool
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.errors import AuditSinkError, ConfigError
 
 logger = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ class AuditTrail:
                     logger.warning("audit records are being lost: sink `%s` fails with %s", sink.name, type(e).__name__)
 
 
-def open_trail(settings: AuditSettings, factories: Mapping[str, SinkFactory]) -> AuditTrail:
+def open_trail(settings: Settings, factories: Mapping[str, SinkFactory]) -> AuditTrail:
     """Return the trail to the sinks of the settings, each with its own queue, so that no decision waits for one.
 
     With `audit.required` the file has no queue: a decision waits until its record is on disk.
@@ -117,10 +117,11 @@ def open_trail(settings: AuditSettings, factories: Mapping[str, SinkFactory]) ->
     Raises:
         ConfigError: a name is unknown, or a setting is missing.
     """
-    check_audit(settings, factories)
-    made = {name: factories[name](settings) for name in settings.sinks}
-    deliveries = {name: _delivery(name, sink, settings) for name, sink in made.items()}
-    if not settings.required:
+    audit = settings.audit
+    check_audit(audit, factories)
+    made = {name: factories[name](settings) for name in audit.sinks}
+    deliveries = {name: _delivery(name, sink, audit) for name, sink in made.items()}
+    if not audit.required:
         return AuditTrail(deliveries.values())
     required = GroupCommit(made[_FILE], capacity=_MOST_QUEUED)
     return AuditTrail([deliveries.pop(_FILE), *deliveries.values()], required)

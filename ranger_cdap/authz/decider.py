@@ -108,9 +108,9 @@ class Decider:
 
         config = AuthorizationConfig.of(settings)
         plugins = plugin_manager(settings)
-        audit = open_trail(settings.audit, audit_sinks(plugins))
+        audit = open_trail(settings, audit_sinks(plugins))
         admin = RangerAdmin.connect(
-            settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
+            settings, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
         )
         refresher = PolicyRefresher(admin, settings, options=EngineOptions(conditions=condition_factories(plugins)))
         refresher.refresh()

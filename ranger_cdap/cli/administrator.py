@@ -25,7 +25,7 @@ def administrator(invocation: Invocation, user: str) -> RangerAdmin:
     Raises:
         InvalidInput: it is not in the environment, and stdin is not a terminal.
     """
-    ranger = invocation.settings.ranger
+    settings = invocation.settings
     if given := os.environ.get(PASSWORD_VARIABLE):
         password = resolve_secret(given)
     elif not sys.stdin.isatty():
@@ -33,8 +33,8 @@ def administrator(invocation: Invocation, user: str) -> RangerAdmin:
             f"stdin is not a terminal: set {PASSWORD_VARIABLE} to the password of {user}, or to `file:PATH`"
         )
     else:
-        password = Secret(click.prompt(f"Password of {user} in {ranger.url}", hide_input=True, err=True))
-    return RangerAdmin.connect(ranger, user, password, source=AccountSource.ADMINISTRATOR)
+        password = Secret(click.prompt(f"Password of {user} in {settings.ranger.url}", hide_input=True, err=True))
+    return RangerAdmin.connect(settings, user, password, source=AccountSource.ADMINISTRATOR)
 
 
 def count_changes(invocation: Invocation, done: Iterable[object], count: int) -> None:

@@ -11,6 +11,7 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import GROUPS
 from ranger_cdap.cli.service_option import AskedService, service_option
+from ranger_cdap.config import is_exposed
 from ranger_cdap.errors import NotReady
 from ranger_cdap.questions.answer_documents import as_document, verdict
 
@@ -55,7 +56,8 @@ def _decided_here(invocation: Invocation, asked: CheckArguments) -> Answer:
 
 
 def _asked_of_service(invocation: Invocation, service: AskedService, asked: CheckArguments) -> Answer:
-    with service.client() as client:
+    plain_hosts = invocation.settings.network.plain_hosts if is_exposed(service.url) else ()
+    with service.client(plain_hosts) as client:
         from ranger_cdap.client.operation_answer import answer_of
         from ranger_cdap.client.operation_answer import check as question
 

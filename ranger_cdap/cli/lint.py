@@ -121,7 +121,7 @@ def _readable(raw: msgspec.Raw) -> Policy | None:
 def _download(settings: Settings) -> Documents:
     """Download the current policies with the plugin's account."""
     plugin = settings.plugin
-    with RangerAdmin.connect(settings.ranger, plugin.username, plugin.password, source=AccountSource.PLUGIN) as admin:
+    with RangerAdmin.connect(settings, plugin.username, plugin.password, source=AccountSource.PLUGIN) as admin:
         return ranger_documents(admin, settings, with_users=plugin.use_ranger_groups)
 
 

@@ -42,7 +42,7 @@ def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
     for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
         of_service = replace(settings, ranger=replace(settings.ranger, service=name))
         admin = RangerAdmin.connect(
-            settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
+            settings, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
         )
         with PolicyRefresher(admin, of_service, options=options, allow_older=allow_older) as refresher:
             snapshot = refresher.refresh_now()

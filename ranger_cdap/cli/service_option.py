@@ -17,7 +17,7 @@ from ranger_cdap.errors import ConfigError, InvalidInput
 
 SECRET_VARIABLE: Final = "RANGER_CDAP_SERVICE_SECRET"  # noqa: S105 the name of a variable, not a secret
 TOKEN_VARIABLE: Final = "RANGER_CDAP_SERVICE_TOKEN"  # noqa: S105 the name of a variable, not a token
-_ADDRESS: Final = AddressSetting("--service", "https://decisions.example:6500", "--allow-plain-http")
+_ADDRESS: Final = AddressSetting("--service", "https://decisions.example:6500")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,14 @@ class AskedService:
     ca_file: Path | None = None
     cert_file: Path | None = None
     key_file: Path | None = None
-    allow_plain_http: bool = False
 
-    def client(self) -> Any:
-        """Return the client, a `DecisionClient`.
+    def client(self, plain_hosts: tuple[str, ...]) -> Any:
+        """Return the client, a `DecisionClient`; it reaches `plain_hosts` without TLS.
 
         Raises:
             ConfigError: an option or a secret cannot be used, or the extra `client` is not installed.
         """
-        url = checked_address(self.url, _ADDRESS, allow_plain_http=self.allow_plain_http)
+        url = checked_address(self.url, _ADDRESS, plain_hosts)
         try:
             from ranger_cdap.client import ClientSettings, DecisionClient
         except ImportError:
@@ -61,7 +60,7 @@ class AskedService:
                 ca_file=self.ca_file,
                 cert_file=self.cert_file,
                 key_file=self.key_file,
-                allow_plain_http=self.allow_plain_http,
+                plain_hosts=plain_hosts,
             )
         )
 
@@ -77,19 +76,17 @@ def service_option(command: Callable[..., Any]) -> Callable[..., Any]:
         ca_file: Path | None,
         cert_file: Path | None,
         key_file: Path | None,
-        allow_plain_http: bool,
         **more: Any,
     ) -> Any:
         if service is None:
-            if caller or ca_file or cert_file or key_file or allow_plain_http:
-                raise InvalidInput("`--caller`, the files of certificates and `--allow-plain-http` need `--service`")
+            if caller or ca_file or cert_file or key_file:
+                raise InvalidInput("`--caller` and the files of certificates need `--service`")
             return command(*args, service=None, **more)
-        asked = AskedService(service, caller, ca_file, cert_file, key_file, allow_plain_http)
+        asked = AskedService(service, caller, ca_file, cert_file, key_file)
         return command(*args, service=asked, **more)
 
     wrapped: Callable[..., Any] = with_service
     for decorate in (
-        click.option("--allow-plain-http", is_flag=True, help="Send the secret unencrypted beyond this machine."),
         click.option("--key-file", type=FILE, metavar="FILE", help="The key of the client certificate."),
         click.option("--cert-file", type=FILE, metavar="FILE", help="The client certificate to present."),
         click.option("--ca-file", type=FILE, metavar="FILE", help="Authorities to trust instead of the system's."),

@@ -15,7 +15,7 @@ from ranger_cdap.config.secret import Secret
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.policies.client.sign_in import tls_context
 
-_ADDRESS: Final = AddressSetting("url", "https://decisions.example:6500", "allow_plain_http=True")
+_ADDRESS: Final = AddressSetting("url", "https://decisions.example:6500", "plain_hosts")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/=-]+", re.ASCII)
 
 
@@ -24,7 +24,7 @@ class ClientSettings:
     """Address, credentials and limits of a client.
 
     Credentials are `caller` with `secret`, or a bearer `token`; without any, only public endpoints answer. Plain http
-    is accepted for this machine, or with `allow_plain_http`. `ca_file` names the authorities to trust instead of the
+    is accepted for this machine and for `plain_hosts`. `ca_file` names the authorities to trust instead of the
     system's, `cert_file` and `key_file` the client certificate; they are read when a client is created.
 
     `timeout` is the limit of a request with its repetitions, in seconds, `attempts` the number of tries, and
@@ -41,13 +41,13 @@ class ClientSettings:
     ca_file: Path | None = None
     cert_file: Path | None = None
     key_file: Path | None = None
-    allow_plain_http: bool = False
+    plain_hosts: tuple[str, ...] = ()
     timeout: float = 10.0
     attempts: int = 3
     max_response: int = 16_000_000
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "url", checked_address(self.url, _ADDRESS, allow_plain_http=self.allow_plain_http))
+        object.__setattr__(self, "url", checked_address(self.url, _ADDRESS, self.plain_hosts))
         if not (isinstance(self.secret, Secret) and isinstance(self.token, Secret)):
             raise ConfigError("`secret` and `token` must be a `Secret`, which is never printed")
         if self.token.is_set and (self.caller or self.secret.is_set):

@@ -75,9 +75,6 @@ def core_site_layer(path: Path | None) -> tuple[Layer, tuple[NotUsed, ...]]:
         try:
             value = _value(text, row)
         except (ValueError, KeyError) as e:
-            if row.get("as") == "pem":  # without it no connection is trusted
-                not_used.append(NotUsed(key, path, str(e)))
-                continue
             why = str(e) if isinstance(e, _UnreadableValueError) else "its value is invalid"
             raise _not_like_hadoop(path, key, why) from None
         values[row["setting"]] = (value, f"{path}: {key}")
@@ -215,12 +212,6 @@ def _yes_no(text: str) -> bool:
     return text.lower() == "true"
 
 
-def _pem(text: str) -> str:
-    if Path(text).suffix.lower() not in (".pem", ".crt", ".cer"):
-        raise _UnreadableValueError("Java key stores are not supported; export it as PEM and set `ldap.ca_file`")
-    return text
-
-
 def _user_filter(text: str) -> str:
     if "{" in text.replace("{0}", ""):
         raise _UnreadableValueError("only `{0}` is replaced in it")
@@ -242,7 +233,6 @@ _FORMS: Final[Mapping[str, Callable[[str], Any]]] = {
     "number": int,
     "yes-no": _yes_no,
     "case": lambda text: _CASES[text.lower()],
-    "pem": _pem,
     "file": lambda text: f"file:{text}",
     "user-filter": _user_filter,
     "static": _static,

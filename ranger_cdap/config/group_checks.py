@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
-from ranger_cdap.config.address import is_loopback
+from ranger_cdap.config.address import can_be_plain, unencrypted
 from ranger_cdap.config.groups import GroupSettings, LdapSettings
 from ranger_cdap.errors import ConfigError, suggestion
 
@@ -44,7 +44,7 @@ def name_clauses(user_filter: str) -> tuple[tuple[str, str, str], ...]:
     return tuple((m["attribute"], m["before"], m["after"]) for m in _USER_CLAUSE.finditer(user_filter))
 
 
-def group_problems(groups: GroupSettings, ldap: LdapSettings) -> Iterator[Problem]:
+def group_problems(groups: GroupSettings, ldap: LdapSettings, plain_hosts: Collection[str]) -> Iterator[Problem]:
     """Yield what is wrong with the settings; those of the directory are checked if it is a source."""
     for name in groups.sources:
         if name not in SOURCES:
@@ -58,12 +58,12 @@ def group_problems(groups: GroupSettings, ldap: LdapSettings) -> Iterator[Proble
     if groups.deadline > _LONGEST_WAIT:
         yield "groups.deadline", f"`groups.deadline` must be at most {_LONGEST_WAIT:g}, as every decision waits for it"
     if "ldap" in groups.sources:
-        yield from _access(ldap)
+        yield from _access(ldap, plain_hosts)
         yield from _searches(ldap)
         yield from _limits(ldap)
 
 
-def _access(ldap: LdapSettings) -> Iterator[Problem]:
+def _access(ldap: LdapSettings, plain_hosts: Collection[str]) -> Iterator[Problem]:
     if not ldap.urls:
         yield "groups.sources", "`groups.sources` has `ldap`, so `ldap.urls` must be set too"
     for url in ldap.urls:
@@ -74,12 +74,8 @@ def _access(ldap: LdapSettings) -> Iterator[Problem]:
             continue
         if scheme == "ldaps" and ldap.start_tls:
             yield "ldap.start_tls", f"`ldap.start_tls` is for `ldap://`; `{url}` is encrypted without it"
-        elif scheme == "ldap" and not (ldap.start_tls or ldap.allow_plain or is_loopback(host)):
-            yield (
-                "ldap.urls",
-                f"`{url}` of `ldap.urls` shows the password, and others can change answers in transit: use ldaps:// or"
-                " `ldap.start_tls = true`, or `ldap.allow_plain = true` if no one else has access",
-            )
+        elif scheme == "ldap" and not (ldap.start_tls or can_be_plain(host, plain_hosts)):
+            yield "ldap.urls", unencrypted("ldap.urls", url, host, "ldaps:// or `ldap.start_tls = true`")
     if ldap.anonymous and ldap.bind_dn:
         yield "ldap.anonymous", "`ldap.anonymous` and `ldap.bind_dn` exclude each other; remove one"
     if not ldap.anonymous and not ldap.bind_dn:

@@ -37,10 +37,6 @@ class LdapSettings(Table, frozen=True):
     """Servers like `ldaps://dc1.example`; one that does not answer is followed by the next."""
     start_tls: bool = False
     """Encrypt connections to `ldap://` by StartTLS before anything is sent."""
-    allow_plain: bool = False
-    """Unencrypted `ldap://` beyond this machine; anyone on the network path can read the password and forge groups."""
-    ca_file: str | None = None
-    """The authorities trusted for `urls`, as PEM; default: those of the system."""
     bind_dn: str = ""
     """The account that searches, as a distinguished name; in Active Directory also `name@domain`."""
     bind_password: Secret = Secret("")

@@ -11,13 +11,14 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, get_args
 
 import msgspec
 
-from ranger_cdap.config.address import configured_addresses
+from ranger_cdap.config.address import address_problems
 from ranger_cdap.config.core_site import core_site_layer, unused_core_site
 from ranger_cdap.config.exposure import exposed_files, secrets
 from ranger_cdap.config.group_checks import group_problems
@@ -276,13 +277,9 @@ def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
     _check_confirm(settings.sync.confirm, stands)
     _check_notify(settings.sync.notify, stands)
     _check_client_certificates(settings, stands)
-    for name, problem in group_problems(settings.groups, settings.ldap):
+    groups = group_problems(settings.groups, settings.ldap, settings.network.plain_hosts)
+    for name, problem in chain(groups, address_problems(settings)):
         raise ConfigError(f"{stands(name)}: {problem}")
-    for address in configured_addresses(settings):
-        try:
-            address.checked()
-        except ConfigError as e:
-            raise ConfigError(f"{stands(address.setting.name)}: {e}") from None
 
 
 def instance_problem(name: str) -> str:

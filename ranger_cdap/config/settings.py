@@ -19,14 +19,10 @@ class RangerSettings(Table, frozen=True):
 
     url: str = "http://127.0.0.1:6080"
     """The address of Ranger Admin; with high availability all addresses, separated by commas or as a list."""
-    allow_plain_http: bool = False
-    """Plain http in `url` beyond this machine; anyone on the network path can read passwords and change policies."""
     service: str = "cdapdev"
     """The Ranger service with CDAP's policies."""
     auth: Literal["basic", "bearer", "kerberos", "certificate"] = "basic"
     """How accounts authenticate: user name and password, a bearer token, Kerberos, or a client certificate."""
-    ca_file: str | None = None
-    """The authorities trusted for `url`, as PEM; default: those of the system."""
     cert_file: str | None = None
     """The client certificate, as PEM."""
     key_file: str | None = None
@@ -37,6 +33,15 @@ class RangerSettings(Table, frozen=True):
     """Response timeout in seconds; greater than zero."""
     attempts: int = 3
     """Attempts for a request that is safe to retry; greater than zero."""
+
+
+class NetworkSettings(Table, frozen=True):
+    """All connections that the programs make."""
+
+    ca_file: str | None = None
+    """[Trusted authorities](../how-to/configure.md#trusted-authorities), as PEM; default: those of the system."""
+    plain_hosts: tuple[str, ...] = ()
+    """Hosts reached [without TLS](../how-to/configure.md#without-tls); others can read and change what is sent."""
 
 
 class CdapSettings(Table, frozen=True):
@@ -132,16 +137,12 @@ class AuditSettings(Table, frozen=True):
     """Number of rotated files kept; the oldest is deleted."""
     solr_url: str = ""
     """The collection of the sink `solr`, like `https://solr:8983/solr/ranger_audits`; several, separated by commas."""
-    solr_allow_plain_http: bool = False
-    """Plain http in `solr_url` beyond this machine; anyone on the network path can read password and records."""
     solr_username: str = ""
     """The account in Solr."""
     solr_password: Secret = Secret("")
     """Its password."""
     elasticsearch_url: str = ""
     """Elasticsearch or OpenSearch of the sink `elasticsearch`, like `https://es:9200`; several, separated by commas."""
-    elasticsearch_allow_plain_http: bool = False
-    """Plain http in `elasticsearch_url`; anyone on the network path can read password and records."""
     elasticsearch_index: str = "ranger_audits"
     """The index."""
     elasticsearch_username: str = ""
@@ -150,8 +151,6 @@ class AuditSettings(Table, frozen=True):
     """Its password."""
     kafka_bootstrap: str = ""
     """The servers of the sink `kafka`, like `kafka1:9093,kafka2:9093`, by TLS (extra `kafka`)."""
-    kafka_allow_plain: bool = False
-    """Kafka without TLS beyond this machine; anyone on the network path can read password and records."""
     kafka_topic: str = "ranger_audits"
     """The topic."""
     kafka_username: str = ""
@@ -166,8 +165,6 @@ class AuditSettings(Table, frozen=True):
     """Its key, as PEM and not encrypted; without it the key is in `kafka_cert_file`."""
     hdfs_dir: str = ""
     """The directory of the sink `hdfs`, like `hdfs://namenode:8020/ranger/audit`, `s3://bucket/audit` or a path."""
-    ca_file: str | None = None
-    """The authorities trusted for Solr, Elasticsearch and Kafka, as PEM; default: those of the system."""
     spool_dir: Path = msgspec.field(default_factory=UserDirectory("state", "audit"))
     """The directory for records of a failing sink, and for files of the sink `hdfs` that are not published yet."""
     spool_max_bytes: int = 1_000_000_000
@@ -187,6 +184,7 @@ class Settings(Table, frozen=True):
     """All settings."""
 
     ranger: RangerSettings = RangerSettings()
+    network: NetworkSettings = NetworkSettings()
     cdap: CdapSettings = CdapSettings()
     enforce: EnforceSettings = EnforceSettings()
     admin: AdminSettings = AdminSettings()

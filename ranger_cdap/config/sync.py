@@ -34,12 +34,8 @@ class SourceSettings(Table, frozen=True):
     """Options of Kafka's client; values may be secrets."""
     url: str = ""
     """`audit-messaging`: the address of CDAP's messaging service."""
-    allow_plain_http: bool = False
-    """Plain http in `url` beyond this machine; anyone on the network path can read the token and become a creator."""
     token_file: Path | None = None
     """A token for that address."""
-    ca_file: Path | None = None
-    """The authorities trusted for it, as PEM; default: those of the system."""
 
 
 class ConfirmSettings(Table, frozen=True):
@@ -47,8 +43,6 @@ class ConfirmSettings(Table, frozen=True):
 
     url: str = ""
     """The address of CDAP's router; empty: CDAP is not asked."""
-    allow_plain_http: bool = False
-    """Plain http in `url` and `decision_service` beyond this machine; secrets and answers are then unencrypted."""
     token_file: Path | None = None
     """The account's token for CDAP; the account needs READ on everything and nothing else."""
     user: str = ""
@@ -70,8 +64,6 @@ class NotifySettings(Table, frozen=True):
     """A caller of that service with the role `refresh`."""
     secret: Secret
     """The caller's secret."""
-    allow_plain_http: bool = False
-    """Plain http in `url` beyond this machine; the secret is then unencrypted."""
 
 
 class SyncSettings(Table, frozen=True):
@@ -111,8 +103,6 @@ class SyncSettings(Table, frozen=True):
     """Directory of the jars for Delta Lake and Kafka, without `spark-submit`; default: `jars` of the environment."""
     allow_open_spark: bool = False
     """With `spark-submit`, run even if anyone who reaches Spark's ports can run code as the job and read its data."""
-    ca_file: Path | None = None
-    """The authorities trusted for CDAP and decision services (`confirm`, `notify`), as PEM; default: the system's."""
     cert_file: Path | None = None
     """The client certificate for decision services, as PEM, where `service.tls_client_ca` requires one."""
     key_file: Path | None = None

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
 from typing import Final, Protocol, Self
 
-from ranger_cdap.config import GroupSettings, LdapSettings
+from ranger_cdap.config import GroupSettings, Settings
 from ranger_cdap.directory.group_cache import (
     CachedFailure,
     CachedGroups,
@@ -77,16 +77,17 @@ class GroupDirectory:
         restart_after_fork(self)
 
     @classmethod
-    def of(cls, groups: GroupSettings, ldap: LdapSettings) -> Self | None:
+    def of(cls, settings: Settings) -> Self | None:
         """Return the groups of the settings; None if they name no source and no group.
 
         Raises:
             ConfigError: the extra `ldap` is needed and not installed, or a file cannot be used.
         """
+        groups = settings.groups
         if not groups.sources and not groups.static:
             return None
         made: Mapping[str, Callable[[], GroupSource]] = {
-            "ldap": lambda: LdapGroups(ldap, groups.deadline),
+            "ldap": lambda: LdapGroups(settings.ldap, groups.deadline, settings.network.ca_file),
             "posix": PosixGroups,
         }
         return cls(groups, [made[name]() for name in dict.fromkeys(groups.sources)], at_once=MOST_CONNECTIONS)

@@ -63,17 +63,17 @@ def ldap_library() -> ModuleType:
     return module
 
 
-def ldap_tls_context(settings: LdapSettings) -> ssl.SSLContext:
-    """Return the context for connections: it trusts `ldap.ca_file`, or the system's authorities, and checks names.
+def ldap_tls_context(ca_file: str | None) -> ssl.SSLContext:
+    """Return the context for connections: it trusts `network.ca_file`, or the system's authorities, and checks names.
 
     Raises:
         ConfigError: the file cannot be used.
     """
     try:
-        return ssl.create_default_context(cafile=settings.ca_file)
+        return ssl.create_default_context(cafile=ca_file)
     except (OSError, ssl.SSLError) as e:
         why = "it holds no certificate in PEM form" if isinstance(e, ssl.SSLError) else reason(e)
-        raise ConfigError(f"`ldap.ca_file` is `{settings.ca_file}`, which cannot be used: {why}") from None
+        raise ConfigError(f"`network.ca_file` is `{ca_file}`, which cannot be used: {why}") from None
 
 
 class LdapConnection:
@@ -299,7 +299,7 @@ def _why(error: Exception) -> str:
     """Return the kind of failure; the message of a library may quote what a server sent."""
     text = f"{type(error).__name__} {error}".lower()
     if "certificate" in text:
-        return "its certificate is not accepted; check `ldap.ca_file` and the host name"
+        return "its certificate is not accepted; check `network.ca_file` and the host name"
     if "timed out" in text or "timeout" in text or isinstance(error, TimeoutError):
         return "no answer in time"
     if "ssl" in text or "tls" in text:

@@ -43,16 +43,16 @@ class LdapGroups:
     name = "ldap"
     is_definitive = True
 
-    def __init__(self, settings: LdapSettings, deadline: float) -> None:
+    def __init__(self, settings: LdapSettings, deadline: float, ca_file: str | None = None) -> None:
         """Open nothing yet; a server gets half of `deadline`, so that another may answer in time.
 
         Raises:
-            ConfigError: the extra `ldap` is not installed, or `ldap.ca_file` cannot be used.
+            ConfigError: the extra `ldap` is not installed, or `network.ca_file` cannot be used.
         """
         ldap_library()
         self._settings = settings
         self._patience = deadline / 2
-        self._context: ssl.SSLContext = ldap_tls_context(settings)
+        self._context: ssl.SSLContext = ldap_tls_context(ca_file)
         self._lock = threading.Lock()
         self._idle: list[LdapConnection] = []
         self._failed: dict[str, float] = {}

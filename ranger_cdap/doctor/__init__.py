@@ -39,7 +39,7 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     """
     settings = configuration.settings
     ranger = settings.ranger
-    context = tls_context(ranger.ca_file, ranger.cert_file, ranger.key_file)
+    context = tls_context(settings.network.ca_file, ranger.cert_file, ranger.key_file)
     for url in addresses(ranger.url):
         yield from reach(url, context, ranger.connect_timeout, now)
     yield from examine_encryption(settings)

@@ -90,7 +90,7 @@ def examine_account(
     if settings.ranger.auth in _BY_PASSWORD and (problem := account.password.problem):
         who = "sync job" if account.purpose == "sync" else "decision service"
         return [note(check, f"not tried: {problem}", f"run this as the user of the {who} as well")], None
-    once = msgspec.structs.replace(settings.ranger, attempts=1)
+    once = msgspec.structs.replace(settings, ranger=msgspec.structs.replace(settings.ranger, attempts=1))
     with RangerAdmin.connect(once, account.username, account.password) as admin:
         try:
             definition = admin.get_service_def(servicedef.service_definition()["name"])

@@ -33,7 +33,7 @@ def examine_group_sources(settings: Settings) -> Iterator[Finding]:
         yield skipped("directory", f"not tried: {problem}")
         return
     try:
-        source = LdapGroups(ldap, groups.deadline)
+        source = LdapGroups(ldap, groups.deadline, settings.network.ca_file)
     except ConfigError as e:
         yield failed("directory", str(e), "correct `[ldap]`")
         return
@@ -43,7 +43,7 @@ def examine_group_sources(settings: Settings) -> Iterator[Finding]:
             yield note(
                 f"encryption of directory {url}",
                 "unencrypted: anyone on the network path can read the password and forge groups",
-                "use ldaps://, and take `ldap.allow_plain` out",
+                "use ldaps://, and take the host out of `network.plain_hosts`",
             )
         yield from _examine_server(source, ldap, url, settings.groups.deadline)
 
@@ -54,7 +54,7 @@ def _examine_server(source: LdapGroups, ldap: LdapSettings, url: str, seconds: f
     try:
         connection = source.connect(url, deadline)
     except ConnectionFailed as e:
-        yield failed(check, str(e), "start the server, or correct `ldap.urls` and `ldap.ca_file`")
+        yield failed(check, str(e), "start the server, or correct `ldap.urls` and `network.ca_file`")
         return
     except (GroupSourceUnavailable, ConfigError) as e:
         yield failed(check, str(e), "correct the account in `[ldap]`")

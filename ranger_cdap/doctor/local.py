@@ -67,26 +67,26 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
     where = ", ".join(_places(audit).get(name, f"`{name}`") for name in audit.sinks)
     yield well(check, "; ".join([f"records go to {where}", *extras]))
     if "solr" in audit.sinks:
-        yield _index(audit, "solr", "Solr", audit.solr_password if audit.solr_username else None)
+        yield _index(settings, "solr", "Solr", audit.solr_password if audit.solr_username else None)
     if "elasticsearch" in audit.sinks:
         password = audit.elasticsearch_password if audit.elasticsearch_username else None
-        yield _index(audit, "elasticsearch", "Elasticsearch", password)
+        yield _index(settings, "elasticsearch", "Elasticsearch", password)
     if "kafka" in audit.sinks:
-        yield _index(audit, "kafka", "Kafka", audit.kafka_password if audit.kafka_username else None)
+        yield _index(settings, "kafka", "Kafka", audit.kafka_password if audit.kafka_username else None)
     if "hdfs" in audit.sinks:
-        yield _index(audit, "hdfs", "the file system", None)
+        yield _index(settings, "hdfs", "the file system", None)
     yield from examine_audit_directories(settings, users)
 
 
-def _index(audit: AuditSettings, sink_name: str, title: str, password: Secret | None) -> Finding:
+def _index(settings: Settings, sink_name: str, title: str, password: Secret | None) -> Finding:
     """Send an update without records: it proves address, TLS, account and collection or index, and adds nothing."""
-    check = f"audit in {title}"
+    check, audit = f"audit in {title}", settings.audit
     if password is not None and password.problem:
         return note(
             check, f"not tried: {password.problem}", "run this as a user of a program that writes audit records as well"
         )
     try:
-        with closing(BUILT_IN_SINKS[sink_name](audit)) as sink:
+        with closing(BUILT_IN_SINKS[sink_name](settings)) as sink:
             sink.write(())
     except (AuditSinkError, ConfigError) as e:
         return failed(

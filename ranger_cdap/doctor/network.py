@@ -10,7 +10,14 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final
 from urllib.parse import urlsplit
 
-from ranger_cdap.config import AuditSettings, Settings, SourceSettings, addresses, configured_addresses, is_exposed
+from ranger_cdap.config import (
+    Settings,
+    SourceSettings,
+    addresses,
+    all_can_be_plain,
+    configured_addresses,
+    is_exposed,
+)
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.errors import reason
 
@@ -41,15 +48,15 @@ def reach(url: str, context: ssl.SSLContext, timeout: float, now: Callable[[], f
 
 def examine_encryption(settings: Settings) -> Iterator[Finding]:
     """Report each address that is reached over plain http outside of this machine."""
-    exposed = dict.fromkeys(address for address in configured_addresses(settings) if is_exposed(address.url))
-    for address in exposed:
+    exposed = dict.fromkeys(found for found in configured_addresses(settings) if is_exposed(found[1]))
+    for setting, url in exposed:
         yield note(
-            f"encryption of `{address.setting.name}` {address.url}",
+            f"encryption of `{setting.name}` {url}",
             "plain http: anyone on the network path can read its secrets and change its answers",
-            f"use https:// in `{address.setting.name}`, and take `{address.setting.permission}` out",
+            f"use https:// in `{setting.name}`, and take the host out of `{setting.permission}`",
         )
     others = [found for source in settings.sync.sources if (found := _kafka(source))]
-    others += filter(None, [_audit_kafka(settings.audit)])
+    others += filter(None, [_audit_kafka(settings)])
     yield from others
     if not exposed and not others:
         yield well("encryption", "no unencrypted connection leaves this machine")
@@ -72,15 +79,16 @@ def _kafka(source: SourceSettings) -> Finding | None:
     )
 
 
-def _audit_kafka(audit: AuditSettings) -> Finding | None:
+def _audit_kafka(settings: Settings) -> Finding | None:
     """Report a Kafka without TLS that gets audit records."""
-    exposed = [server for server in addresses(audit.kafka_bootstrap) if is_exposed(f"http://{server}")]
-    if not exposed or not audit.kafka_allow_plain:
+    servers = settings.audit.kafka_bootstrap
+    exposed = [server for server in addresses(servers) if is_exposed(f"http://{server}")]
+    if not exposed or not all_can_be_plain(",".join(addresses(servers)), settings.network.plain_hosts):
         return None
     return note(
         "encryption of `audit.kafka_bootstrap`",
         f"without TLS: anyone on the network path to {', '.join(exposed)} can read password and records",
-        "use Kafka's port with TLS, and take `audit.kafka_allow_plain = true` out",
+        "use Kafka's port with TLS, and take the hosts out of `network.plain_hosts`",
     )
 
 
@@ -101,7 +109,7 @@ def _connected(connection: HTTPConnection, url: str, now: Callable[[], float]) -
             failed(
                 f"TLS of {url}",
                 f"the certificate is not accepted: {e.verify_message}",
-                "add its authority to `ranger.ca_file`, or use the host name in its certificate",
+                "add its authority to `network.ca_file`, or use the host name in its certificate",
             )
         ]
     except ssl.SSLError as e:

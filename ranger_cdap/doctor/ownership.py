@@ -126,14 +126,14 @@ def _listed(sources: Iterable[SourceSettings]) -> str:
 def _cdap(settings: Settings) -> Finding:
     check, confirm = "asking CDAP what exists", settings.sync.confirm
     try:
-        url = checked_address(confirm.url, CONFIRM, allow_plain_http=confirm.allow_plain_http)
+        url = checked_address(confirm.url, CONFIRM, settings.network.plain_hosts)
         token = confirm.token_file.read_text(encoding="utf-8").strip() if confirm.token_file else ""
-        tls = TlsFiles.of(settings.sync.ca_file)
+        tls = TlsFiles(settings.network.ca_file)
         exchange = Exchange(tls, connect_timeout=_TIMEOUT, read_timeout=_TIMEOUT)
     except PermissionError as e:
         return note(check, f"not tried: token file `{e.filename}` cannot be read: {reason(e)}", _AS_SYNC)
     except (ConfigError, OSError, UnicodeDecodeError) as e:
-        return failed(check, str(e), "correct `[sync.confirm]` or `sync.ca_file`")
+        return failed(check, str(e), "correct `[sync.confirm]` or `network.ca_file`")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         status, body = exchange.ask(
@@ -168,7 +168,7 @@ def _decision(settings: Settings) -> Finding:
         with EvaluationClient(settings) as client:
             allowed = client.may_get(_KNOWN)
     except ConfigError as e:
-        return failed(check, str(e), "correct `sync.confirm.decision_service` and `sync.ca_file`")
+        return failed(check, str(e), "correct `sync.confirm.decision_service` and `network.ca_file`")
     if client.problem:
         return failed(
             check,

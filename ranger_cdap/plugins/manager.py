@@ -81,7 +81,7 @@ def plugin_manager(settings: Settings | None = None, *, entry_points: bool = Tru
         # Few programs take groups from anywhere but Ranger.
         from ranger_cdap.directory.group_directory import GroupDirectory
 
-        directory = GroupDirectory.of(settings.groups, settings.ldap)
+        directory = GroupDirectory.of(settings)
         if directory is not None:
             manager.register(ConfiguredGroups(directory), name="configured groups")
     if entry_points:

@@ -46,13 +46,13 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
     config = AuthorizationConfig.of(settings)
     callers = Callers.of(settings.service)
     plugins = plugin_manager(settings)
-    audit = open_trail(settings.audit, audit_sinks(plugins))
+    audit = open_trail(settings, audit_sinks(plugins))
     options = EngineOptions(conditions=condition_factories(plugins))
     refreshers = {}
     for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
         of_service = msgspec.structs.replace(settings, ranger=msgspec.structs.replace(settings.ranger, service=name))
         admin = RangerAdmin.connect(
-            settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
+            settings, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
         )
         refreshers[name] = PolicyRefresher(admin, of_service, options=options)
     for refresher in refreshers.values():

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from ranger_cdap.config.address import AddressSetting, checked_address
+from ranger_cdap.config.address import AddressSetting, checked_address, parsed_address
 from ranger_cdap.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def wants_traces(environment: Mapping[str, str]) -> bool:
         if not all(_is_header(entry.strip(" \t")) for entry in given[name].split(",")):
             raise ConfigError(f"an entry of `{name}` is not `name=value`; percent-encode `,` and `;` in values")
     for name in endpoint[:1]:
-        setting = AddressSetting(name, "https://collector.example:4318")
-        checked_address(given[name], setting, allow_plain_http=not headers)
+        setting = AddressSetting(name, "https://collector.example:4318", permission="")
+        (checked_address if headers else parsed_address)(given[name], setting)
     return True
 
 

@@ -16,7 +16,7 @@ from ranger_cdap.config import AddressSetting
 from spark_sync.reconcile.inventory import take_inventory, write_inventory
 from spark_sync.sources.cdap_http import CdapHttp
 
-_URL: Final = AddressSetting("--url", "https://cdap.example:11015", "--allow-plain-http")
+_URL: Final = AddressSetting("--url", "https://cdap.example:11015")
 
 
 @click.command(
@@ -27,19 +27,15 @@ _URL: Final = AddressSetting("--url", "https://cdap.example:11015", "--allow-pla
     ),
 )
 @click.option("--url", metavar="URL", required=True, help="CDAP's router, like https://cdap.example:11015.")
-@click.option("--allow-plain-http", is_flag=True, help="Send the token unencrypted beyond this machine.")
 @click.option("--out", "path", type=FILE, metavar="FILE", required=True, help="The file to write.")
 @click.option("--token-file", type=FILE, metavar="FILE", help="A file that holds an access token of CDAP.")
-@click.option("--ca-file", type=FILE, metavar="FILE", help="The CA of CDAP's certificate.")
 @click.option("--programs", is_flag=True, help="Include programs, for `ranger-cdap review`; a baseline needs none.")
 @pass_invocation
 def inventory(
     invocation: Invocation,
     url: str,
-    allow_plain_http: bool,
     path: Path,
     token_file: Path | None,
-    ca_file: Path | None,
     programs: bool,
 ) -> None:
     """List everything in CDAP, for `sync baseline`.
@@ -47,9 +43,10 @@ def inventory(
     The account must be allowed to read everything: an entity it cannot see is not listed, and anyone who touches that
     entity first would become its creator.
     """
+    network = invocation.settings.network
     with (
         invocation.messages.status("asking CDAP") as shown,
-        CdapHttp(url, setting=_URL, allow_plain_http=allow_plain_http, token_file=token_file, ca_file=ca_file) as cdap,
+        CdapHttp(url, setting=_URL, network=network, token_file=token_file) as cdap,
     ):
         taken = take_inventory(
             cdap,

@@ -40,7 +40,7 @@ def ranger_admin(settings: Settings, *, rate: float = 0.0) -> RangerAdmin:
         ConfigError: the address or a file of certificates cannot be used.
     """
     return RangerAdmin.connect(
-        settings.ranger, settings.sync.username, settings.sync.password, rate=rate, source=AccountSource.SYNC
+        settings, settings.sync.username, settings.sync.password, rate=rate, source=AccountSource.SYNC
     )
 
 

@@ -49,7 +49,7 @@ class Ingestion:
         stage = f"reading source {configured.name}"
         self.progress(stage)
         if source.stream is not None:
-            return self._stream(configured, source, source.stream(self.spark(), configured))
+            return self._stream(configured, source, source.stream(self.spark(), configured, self.settings.network))
         log = FileLog(self._checkpoint(configured))
         new = log.unread(list_files(configured))
         total, size = SourceReport(configured.name), sum(file.size for file in new)

@@ -153,9 +153,8 @@ def confirm_clients(settings: Settings) -> Iterator[tuple[CdapHttp, EvaluationCl
     with (
         CdapHttp(
             confirm.url,
-            allow_plain_http=confirm.allow_plain_http,
+            network=settings.network,
             token_file=confirm.token_file,
-            ca_file=settings.sync.ca_file,
             limits=_LIMITS,
         ) as cdap,
         EvaluationClient(settings) as service,

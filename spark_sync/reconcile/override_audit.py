@@ -39,7 +39,7 @@ def override_audit(settings: Settings) -> Iterator[AuditTrail]:
     Raises:
         ConfigError: the sinks are not usable.
     """
-    trail = open_trail(settings.audit, audit_sinks(plugin_manager()))
+    trail = open_trail(settings, audit_sinks(plugin_manager()))
     try:
         yield trail
     finally:

@@ -35,7 +35,7 @@ def load_policies(settings: Settings) -> EffectivePolicies:
     plugins = plugin_manager(settings)
     makers = condition_factories(plugins)
     admin = RangerAdmin.connect(
-        settings.ranger, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
+        settings, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
     )
     with PolicyRefresher(admin, settings, options=EngineOptions(conditions=makers)) as refresher:
         snapshot = refresher.refresh()

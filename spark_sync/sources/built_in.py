@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ranger_cdap.config import SourceSettings
+from ranger_cdap.config import NetworkSettings, SourceSettings
 from spark_sync.sources import audit, data_plane, http_access, kafka
 from spark_sync.sources.regular_files import check_stored_events
 from spark_sync.sources.source import EventSource
@@ -26,10 +26,10 @@ def built_in_sources() -> dict[str, EventSource]:
     }
 
 
-def _read_messaging(spark: SparkSession, settings: SourceSettings) -> DataFrame:
+def _read_messaging(spark: SparkSession, settings: SourceSettings, network: NetworkSettings) -> DataFrame:
     from spark_sync.sources import messaging
 
-    return messaging.read(spark, settings)
+    return messaging.read(spark, settings, network)
 
 
 def _check_messaging(settings: SourceSettings) -> None:

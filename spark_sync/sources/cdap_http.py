@@ -13,13 +13,14 @@ from typing import Any, Final
 import msgspec
 import stamina
 
-from ranger_cdap.config import AddressSetting, checked_address
+from ranger_cdap.config import AddressSetting, NetworkSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.errors import CdapError, CdapForbidden, CdapNotFound, CdapUnreachable, ConfigError, reason
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
 
 _LARGEST_ANSWER: Final = 1 << 28
+_NO_NETWORK: Final = NetworkSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +49,16 @@ class CdapHttp:
         url: str,
         *,
         setting: AddressSetting = CONFIRM,
-        allow_plain_http: bool = False,
+        network: NetworkSettings = _NO_NETWORK,
         token_file: Path | None = None,
-        ca_file: Path | None = None,
         limits: HttpLimits = DEFAULT_LIMITS,
     ) -> None:
-        self.url = checked_address(url, setting, allow_plain_http=allow_plain_http)
+        self.url = checked_address(url, setting, network.plain_hosts)
         self._attempts = limits.attempts
-        tls = TlsFiles.of(ca_file)
+        tls = TlsFiles(network.ca_file)
         self._exchange = Exchange(tls, connect_timeout=limits.connect_timeout, read_timeout=limits.read_timeout)
         if token_file is not None:
-            self._exchange.session.headers["Authorization"] = f"Bearer {_token(token_file)}"
+            self._exchange.session.headers["Authorization"] = f"Bearer {bearer_token(token_file)}"
 
     def __enter__(self) -> CdapHttp:
         return self
@@ -139,7 +139,12 @@ class CdapHttp:
         return CdapError(f"CDAP at `{self.url}` answers {status} to {call}")
 
 
-def _token(path: Path) -> str:
+def bearer_token(path: Path) -> str:
+    """Return the token in a file.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds something else.
+    """
     try:
         token = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as e:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ranger_cdap.config import SourceSettings
+from ranger_cdap.config import NetworkSettings, SourceSettings
 from ranger_cdap.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def options(settings: SourceSettings) -> dict[str, str]:
     }
 
 
-def read(spark: SparkSession, settings: SourceSettings) -> DataFrame:
+def read(spark: SparkSession, settings: SourceSettings, _: NetworkSettings) -> DataFrame:
     """Return the messages as lines; their position is topic and partition, with the offset as `block`."""
     return lines_of(spark.readStream.format("kafka").options(**options(settings)).load())
 

@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from ranger_cdap.config import SourceSettings
-from ranger_cdap.config.address import SOURCE
+from ranger_cdap.config import NetworkSettings, SourceSettings
+from ranger_cdap.config.address import SOURCE, parsed_address
 from ranger_cdap.errors import CdapError, CdapNotFound, ConfigError
 from spark_sync.sources.avro import TopicMessage, messages, poll_request
-from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
+from spark_sync.sources.cdap_http import CdapHttp, HttpLimits, bearer_token
 from spark_sync.sources.source import LINES
 
 FORMAT: Final = "cdap-messaging"
@@ -36,31 +36,26 @@ def check(settings: SourceSettings) -> None:
     """Check the settings of a source that reads CDAP's messaging service.
 
     Raises:
-        ConfigError: the address, the topic, the token or the file of certificates is missing or not usable.
+        ConfigError: the address, the topic or the token is missing or not usable.
     """
     if not settings.url or not settings.topic:
         raise ConfigError(f"source `{settings.name}` needs `url`, the address of CDAP's messaging service, and `topic`")
-    with CdapHttp(
-        settings.url,
-        setting=SOURCE,
-        allow_plain_http=settings.allow_plain_http,
-        token_file=settings.token_file,
-        ca_file=settings.ca_file,
-    ):
-        pass  # its files can be read
+    parsed_address(settings.url, SOURCE)
+    if settings.token_file is not None:
+        bearer_token(settings.token_file)
 
 
-def read(spark: SparkSession, settings: SourceSettings) -> DataFrame:
+def read(spark: SparkSession, settings: SourceSettings, network: NetworkSettings) -> DataFrame:
     """Return the messages as lines; their position is the message id.
 
     Raises:
         CdapError: CDAP is unavailable or its answer invalid; later failures are errors of Spark.
     """
     spark.dataSource.register(MessagingSource)
-    options = {"url": settings.url, "topic": settings.topic, "allow_plain_http": str(settings.allow_plain_http).lower()}
+    options = {"url": settings.url, "topic": settings.topic, "plain_hosts": ",".join(network.plain_hosts)}
     # Paths, not contents: Spark keeps options in its plans.
-    files = {"token_file": settings.token_file, "ca_file": settings.ca_file}
-    options |= {name: str(path.absolute()) for name, path in files.items() if path is not None}
+    files = {"token_file": settings.token_file, "ca_file": network.ca_file and Path(network.ca_file)}
+    options |= {name: str(path.absolute()) for name, path in files.items() if path}
     Topic(options).first_after(time.time_ns() // 1_000_000)
     return spark.readStream.format(FORMAT).options(**options).load()
 
@@ -73,13 +68,14 @@ class Topic:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        token_file, ca_file = options.get("token_file"), options.get("ca_file")
+        token_file = options.get("token_file")
         self._http = CdapHttp(
             options["url"],
             setting=SOURCE,
-            allow_plain_http=options.get("allow_plain_http") == "true",
+            network=NetworkSettings(
+                ca_file=options.get("ca_file"), plain_hosts=tuple(options.get("plain_hosts", "").split(","))
+            ),
             token_file=Path(token_file) if token_file else None,
-            ca_file=Path(ca_file) if ca_file else None,
             limits=HttpLimits(read_timeout=float(options.get("read_timeout", "30"))),
         )
         self._topic = options["topic"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ranger_cdap.config import SourceSettings
+from ranger_cdap.config import NetworkSettings, SourceSettings
 from spark_sync.sources.line_reader import LineReader
 from spark_sync.sources.regular_files import check_path
 
@@ -31,7 +31,7 @@ class EventSource:
     """
 
     reader: LineReader
-    stream: Callable[[SparkSession, SourceSettings], DataFrame] | None = None
+    stream: Callable[[SparkSession, SourceSettings, NetworkSettings], DataFrame] | None = None
     check: Callable[[SourceSettings], None] = check_path
     rank: int = 0
     packages: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from ranger_cdap.audit import BUILT_IN_SINKS, AuditRecord, AuditTrail, open_trai
 from ranger_cdap.audit.file import FileSink
 from ranger_cdap.audit.record import EventIds, event_id_of
 from ranger_cdap.audit.sinks import LogSink
-from ranger_cdap.config import AuditSettings, Settings, load_settings
+from ranger_cdap.config import AuditSettings, NetworkSettings, Settings, load_settings
 from ranger_cdap.errors import ConfigError
 from tests.disk_faults import ended_well, full_disk, in_a_child
 
@@ -106,22 +106,29 @@ def test_a_failing_sink_loses_counts_and_warns_once_and_the_others_go_on(caplog:
 
 def test_sinks_are_chosen_by_name(tmp_path: Path) -> None:
     settings = AuditSettings(sinks=("file", "log"), file=tmp_path / "a", spool_dir=tmp_path / "spool")
-    open_trail(settings, BUILT_IN_SINKS).close()
+    open_trail(Settings(audit=settings), BUILT_IN_SINKS).close()
 
     with pytest.raises(
         ConfigError, match="no audit sink `queue`; known are elasticsearch, file, hdfs, kafka, log, solr"
     ):
-        open_trail(AuditSettings(sinks=("queue",)), BUILT_IN_SINKS)
+        open_trail(Settings(audit=AuditSettings(sinks=("queue",))), BUILT_IN_SINKS)
     with pytest.raises(ConfigError, match=r"`audit\.required` needs the sink `file`"):
-        open_trail(AuditSettings(sinks=("log",), required=True), BUILT_IN_SINKS)
+        open_trail(Settings(audit=AuditSettings(sinks=("log",), required=True)), BUILT_IN_SINKS)
     with pytest.raises(ConfigError, match=r"`audit\.chain` needs the sink `file`"):
-        open_trail(AuditSettings(sinks=(), chain=True), BUILT_IN_SINKS)
+        open_trail(Settings(audit=AuditSettings(sinks=(), chain=True)), BUILT_IN_SINKS)
     with pytest.raises(ConfigError, match=r"needs the setting `audit\.solr_url`"):
-        open_trail(AuditSettings(sinks=("solr",)), BUILT_IN_SINKS)
+        open_trail(Settings(audit=AuditSettings(sinks=("solr",))), BUILT_IN_SINKS)
 
 
 def lines(path: Path) -> list[str]:
     return [json.loads(line)["reqUser"] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.mark.parametrize("sink", ["solr", "elasticsearch"])
+def test_an_index_is_trusted_by_the_authorities_of_the_settings(sink: str) -> None:
+    audit = AuditSettings(solr_url="https://solr.test/solr/c", elasticsearch_url="https://es.test")
+    with pytest.raises(ConfigError, match=r"CA file `/no/such\.pem`"):
+        BUILT_IN_SINKS[sink](Settings(audit=audit, network=NetworkSettings(ca_file="/no/such.pem")))
 
 
 def test_a_full_file_is_put_away_and_no_line_is_lost_or_cut(tmp_path: Path) -> None:
@@ -173,7 +180,7 @@ def test_by_default_records_go_to_a_file_in_the_state_directory_for_its_owner_on
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    trail = open_trail(Settings().audit, BUILT_IN_SINKS)
+    trail = open_trail(Settings(), BUILT_IN_SINKS)
     trail.write([record()])
     trail.close()
     path = tmp_path / "ranger-cdap" / "audit" / "records.jsonl"
@@ -183,7 +190,7 @@ def test_by_default_records_go_to_a_file_in_the_state_directory_for_its_owner_on
 
 def test_an_empty_list_of_sinks_switches_the_audit_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    trail = open_trail(load_settings(environ={"RANGER_CDAP_AUDIT__SINKS": ""}).audit, BUILT_IN_SINKS)
+    trail = open_trail(load_settings(environ={"RANGER_CDAP_AUDIT__SINKS": ""}), BUILT_IN_SINKS)
     trail.write([record()])
     trail.close()
     assert not list(tmp_path.iterdir())

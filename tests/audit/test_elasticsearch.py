@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
 from ranger_cdap.audit.delivery import Delivery
 from ranger_cdap.audit.record import AuditRecord
-from ranger_cdap.config import AuditSettings, Secret
+from ranger_cdap.config import AuditSettings, Secret, Settings
 from ranger_cdap.errors import AuditRefused, AuditSinkError, ConfigError
 from tests.audit.samples import numbered
 
@@ -34,7 +34,7 @@ def sink_to(url: str = URL, username: str = "ranger", index: str = "ranger_audit
         elasticsearch_username=username,
         elasticsearch_password=Secret("Es-Passw0rd"),
     )
-    return BUILT_IN_SINKS["elasticsearch"](given_)
+    return BUILT_IN_SINKS["elasticsearch"](Settings(audit=given_))
 
 
 def answer(*statuses: int) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def test_what_is_no_name_of_an_index_is_rejected(index: str) -> None:
 def test_without_an_address_the_setting_is_named() -> None:
     with pytest.raises(ConfigError, match=r"needs the setting `audit\.elasticsearch_url`"):
         sink_to("")
-    with pytest.raises(ConfigError, match=r"`audit\.elasticsearch_allow_plain_http = true`"):
+    with pytest.raises(ConfigError, match=r"add `es\.test` to `network\.plain_hosts`"):
         sink_to("http://es.test:9200")
 
 

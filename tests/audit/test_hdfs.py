@@ -23,7 +23,7 @@ from ranger_cdap.audit.file_systems import PlainDirectory, published_directory
 from ranger_cdap.audit.hdfs import HdfsSink, publish_complete
 from ranger_cdap.audit.ranger_event import ranger_event
 from ranger_cdap.audit.staged_files import StagedFiles
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.errors import AuditSinkError, ConfigError
 from tests.audit.samples import numbered
 from tests.disk_faults import ended_well, full_disk, in_a_child
@@ -269,13 +269,14 @@ WRITER = """
 import sys
 from pathlib import Path
 from ranger_cdap.audit import BUILT_IN_SINKS
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.audit import staged_files
 from tests.audit.samples import numbered
 
 staged_files.LARGEST_FILE = 100_000
 first = int(sys.argv[2])
-sink = BUILT_IN_SINKS["hdfs"](AuditSettings(hdfs_dir=sys.argv[1] + "/p", spool_dir=Path(sys.argv[1], "s")))
+audit = AuditSettings(hdfs_dir=sys.argv[1] + "/p", spool_dir=Path(sys.argv[1], "s"))
+sink = BUILT_IN_SINKS["hdfs"](Settings(audit=audit))
 for number in range(first, first + int(sys.argv[3])):
     sink.write([numbered(number)])
     print(number, flush=True)
@@ -312,13 +313,13 @@ def test_two_processes_of_one_host_and_a_kill_lose_nothing(tmp_path: Path) -> No
 
 
 def configured(tmp_path: Path, **given_: str) -> AuditSink:
-    return BUILT_IN_SINKS["hdfs"](AuditSettings(spool_dir=tmp_path / "s", **given_))
+    return BUILT_IN_SINKS["hdfs"](Settings(audit=AuditSettings(spool_dir=tmp_path / "s", **given_)))
 
 
 def test_records_of_a_trail_are_files_private_to_their_owner(tmp_path: Path) -> None:
     plain(tmp_path)
     given_ = AuditSettings(sinks=("hdfs",), hdfs_dir=f"file://{tmp_path / 'p'}", spool_dir=tmp_path / "s")
-    trail = open_trail(given_, BUILT_IN_SINKS)
+    trail = open_trail(Settings(audit=given_), BUILT_IN_SINKS)
     trail.write([numbered(number) for number in range(1_200)])
     trail.close()
     assert trail.lost == 0

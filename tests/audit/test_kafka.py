@@ -11,11 +11,17 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.errors import KafkaConnectionError, KafkaError, KafkaTimeoutError, MessageSizeTooLargeError
+from kafka.errors import (
+    KafkaConnectionError,
+    KafkaError,
+    KafkaTimeoutError,
+    MessageSizeTooLargeError,
+    NodeNotReadyError,
+)
 
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
 from ranger_cdap.audit.kafka import KafkaSink
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import AuditSettings, NetworkSettings, Settings
 from ranger_cdap.config.secret import resolve_secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError, ConfigError
 from tests.audit.samples import numbered
@@ -25,7 +31,9 @@ PATIENCE = 5.0
 
 
 def configured(**given_: Any) -> AuditSink:
-    return BUILT_IN_SINKS["kafka"](msgspec.structs.replace(AuditSettings(kafka_bootstrap=SERVERS), **given_))
+    network = NetworkSettings(ca_file=given_.pop("ca_file", None), plain_hosts=given_.pop("plain_hosts", ()))
+    audit = msgspec.structs.replace(AuditSettings(kafka_bootstrap=SERVERS), **given_)
+    return BUILT_IN_SINKS["kafka"](Settings(audit=audit, network=network))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +73,9 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
         ("127.0.0.1:9092,kafka.test:9093", {}, "SSL"),
         ("localhost:9092", {}, "SSL"),
         (SERVERS, {"kafka_username": "u"}, "SASL_SSL"),
-        (SERVERS, {"kafka_username": "u", "kafka_allow_plain": True}, "SASL_PLAINTEXT"),
+        (SERVERS, {"kafka_username": "u", "plain_hosts": ("Kafka.test",)}, "SASL_PLAINTEXT"),
+        (f"127.0.0.1:9092,{SERVERS}", {"kafka_username": "u", "plain_hosts": ("kafka.test",)}, "SASL_PLAINTEXT"),
+        (f"{SERVERS},other.test:9093", {"kafka_username": "u", "plain_hosts": ("kafka.test",)}, "SASL_SSL"),
     ],
 )
 def test_a_password_leaves_this_machine_by_tls_only(
@@ -86,6 +96,27 @@ def test_a_password_leaves_this_machine_by_tls_only(
     if "ssl_context" in found:
         assert found["ssl_context"].check_hostname
     assert (found["acks"], found["enable_idempotence"]) == ("all", True)
+
+
+@pytest.mark.parametrize(("host", "is_dialled"), [("Kafka.test", True), ("127.0.0.1", True), ("other.test", False)])
+def test_without_tls_no_host_is_dialled_that_only_a_server_names(
+    host: str, is_dialled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[object] = []
+
+    def producer(*, kafka_client: Any, **_: Any) -> None:
+        cluster = kafka_client(bootstrap_servers=[f"{host}:9092"]).cluster
+        try:
+            found.append(cluster.broker_metadata(cluster.bootstrap_brokers()[0].node_id).host)
+        except NodeNotReadyError:
+            found.append(None)
+        raise KafkaTimeoutError("nobody there")
+
+    monkeypatch.setattr("kafka.KafkaProducer", producer)
+    with pytest.raises(AuditSinkError) as caught:
+        configured(plain_hosts=("kafka.test",)).write([numbered(1)])
+    assert found == [host if is_dialled else None]
+    assert ("`other.test`, which is not in `network.plain_hosts`" in str(caught.value)) is not is_dialled
 
 
 # --- whatever it does, each record is there once, or rejected once ----------------------------------------------------
@@ -148,7 +179,7 @@ def test_each_record_is_sent_or_rejected_once(script: list[str], count: int, poi
     sent = [numbered(number) for number in range(count)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kafka.KafkaProducer", lambda **_: producer)
-        sink = KafkaSink(AuditSettings(kafka_bootstrap=SERVERS))
+        sink = KafkaSink(Settings(audit=AuditSettings(kafka_bootstrap=SERVERS)))
         rejected: frozenset[str] = frozenset()
         for _ in range(len(script) + 2):
             try:

@@ -17,7 +17,7 @@ from ranger_cdap.audit.commit import GroupCommit
 from ranger_cdap.audit.file import FileSink
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import entity_id
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.errors import AuditSinkError
 from tests.authz.fixtures import authorizer, policy
 from tests.disk_faults import full_disk, in_a_child
@@ -30,7 +30,7 @@ WHY = "access is denied while it cannot be audited"
 
 def trail(directory: Path, **more: object) -> AuditTrail:
     settings = AuditSettings(required=True, file=directory / "a.jsonl", spool_dir=directory / "spool", **more)  # type: ignore[arg-type]
-    return open_trail(settings, BUILT_IN_SINKS)
+    return open_trail(Settings(audit=settings), BUILT_IN_SINKS)
 
 
 def deciding(audit: AuditTrail) -> Authorizer:

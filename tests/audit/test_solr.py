@@ -12,7 +12,7 @@ import responses
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
 from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
-from ranger_cdap.config import AuditSettings, Secret
+from ranger_cdap.config import AuditSettings, Secret, Settings
 from ranger_cdap.errors import AuditRefused, AuditSinkError
 
 URL = "https://solr.test:8983/solr/ranger_audits"
@@ -40,7 +40,7 @@ def record(**more: Any) -> AuditRecord:
 
 def sink_to(url: str, username: str = "ranger") -> AuditSink:
     given = AuditSettings(solr_url=url, solr_username=username, solr_password=Secret("Solr-Passw0rd"))
-    return BUILT_IN_SINKS["solr"](given)
+    return BUILT_IN_SINKS["solr"](Settings(audit=given))
 
 
 def test_a_record_becomes_a_document_of_rangers_schema() -> None:

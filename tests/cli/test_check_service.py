@@ -99,11 +99,21 @@ def test_what_fails_is_one_sentence_and_never_allowed(
     assert "secret-0123456789" not in err
 
 
+def test_without_tls_only_a_named_host_is_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(SECRET, "a-secret")
+    asked = ["check", "alice", "dataset.get", KV, "--service", "http://decisions.invalid", "--caller", "a"]
+    code, out, err = told(capsys, "--set", "network.plain_hosts=other.invalid", *asked)
+    assert (code, out, "add `decisions.invalid` to `network.plain_hosts`" in err) == (3, "", True)
+    _, _, err = told(capsys, "--set", "network.plain_hosts=decisions.invalid", *asked)
+    assert "is unavailable" in err or "cannot be resolved" in err
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--service", "decisions"], "`--service` must be an address like"),
-        (["--service", "http://decisions.example"], "or `--allow-plain-http`"),
         (["--caller", "a"], "need `--service`"),
         (["--service", "http://127.0.0.1:9", "--caller", "a"], "the connection was refused"),
     ],

@@ -178,7 +178,7 @@ def test_threads_share_a_client_and_each_gets_its_own_answer(world: World) -> No
 _CALLER = {"caller": "a", "secret": Secret("s")}
 _UNUSABLE: list[tuple[dict[str, Any], str]] = [
     ({"url": "decisions"}, "`url` must be an address"),
-    ({"url": "http://decisions.example"}, "`allow_plain_http=True`"),
+    ({"url": "http://decisions.example"}, "add `decisions.example` to `plain_hosts`"),
     ({"url": "http://a:b@decisions.example"}, "must not hold a user name or password"),
     ({"caller": "a"}, "`caller` and `secret` belong together"),
     ({"secret": Secret("s")}, "`caller` and `secret` belong together"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from urllib.parse import urlsplit
 
 import msgspec
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from ranger_cdap.config import (
     Address,
-    RangerSettings,
     Settings,
     Table,
     checked_address,
@@ -22,16 +21,16 @@ from ranger_cdap.config import (
     is_exposed,
     parse_settings,
 )
-from ranger_cdap.config.address import RANGER, AddressSetting, leaves_this_machine
+from ranger_cdap.config.address import JWKS, RANGER, all_can_be_plain
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse
 from ranger_cdap.policies.client.sign_in import TlsFiles
 from tests.config.address_spellings import LOOPBACK, TRICKS, spellings
 
 
-def accepted(url: str, *, allow_plain_http: bool = False) -> Address | None:
+def accepted(url: str, plain_hosts: Collection[str] = ()) -> Address | None:
     try:
-        return checked_address(url, RANGER, allow_plain_http=allow_plain_http)
+        return checked_address(url, RANGER, plain_hosts)
     except ConfigError:
         return None
 
@@ -75,7 +74,9 @@ def test_plain_http_without_permission_is_dialled_to_this_machine_only(
 @settings(max_examples=1000)
 @given(spellings())
 def test_all_parsers_find_one_host_in_what_is_accepted(url: str) -> None:
-    address = accepted(url, allow_plain_http=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ranger_cdap.config.address.can_be_plain", lambda *_: True)
+        address = accepted(url)
     if address is None:
         return
     parts = urlsplit(address)
@@ -97,13 +98,54 @@ def test_what_only_looks_like_this_machine_is_refused(url: str) -> None:
     assert accepted(url) is None
 
 
-@pytest.mark.parametrize("url", ["http://ranger.example", "http://10.0.0.5:6080/", "http://[fd00::5]"])
-def test_plain_http_beyond_this_machine_needs_the_setting_beside_it(url: str) -> None:
-    with pytest.raises(ConfigError, match=r"use https://, or `ranger.allow_plain_http = true`"):
-        checked_address(url, RANGER)
-    assert checked_address(url, RANGER, allow_plain_http=True) == url.rstrip("/")
-    with pytest.raises(ConfigError, match=r"use https://$"):
-        checked_address(url, AddressSetting("service.jwt.jwks_url", "https://issuer.example/keys"))
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://ranger.example", "ranger.example"),
+        ("http://Ranger.Example:6080/a", "ranger.example"),
+        ("http://ranger.example", "RANGER.example"),
+        ("http://10.0.0.5:6080/", "10.0.0.5"),
+        ("http://localhost:6080", "localhost"),
+        ("http://[fd00::5]", "fd00::5"),
+        ("http://[FD00::5]:6080", "[fd00::5]"),
+    ],
+)
+def test_plain_http_beyond_this_machine_is_for_named_hosts_only(url: str, host: str) -> None:
+    with pytest.raises(ConfigError, match=r"use .*https://, or add `.*` to `network\.plain_hosts`") as caught:
+        checked_address(url, RANGER, ["other.example"])
+    assert host.lower() in str(caught.value).lower()
+    assert checked_address(url, RANGER, ["other.example", host]) == url.rstrip("/")
+    with pytest.raises(ConfigError, match=r"use .*https://$"):
+        checked_address(url, JWKS, [host])
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "sub.ranger.example",
+        "example",
+        "anger.example",
+        "ranger.example.evil.test",
+        "ranger.example.",
+        "ranger_example",
+        "ranger-example",
+        "ranger.exampl",
+    ],
+)
+def test_a_named_host_is_compared_whole(host: str) -> None:
+    assert accepted(f"http://{host}:6080", ["ranger.example"]) is None
+    assert accepted("http://ranger.example:6080", [host]) is None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["", "*", "*.example.com", "http://solr.example", "solr.example:8983", "a b", "a/b", "user@host", "[]", "fd00:::1"],
+)
+def test_a_named_host_is_a_name_or_an_address(entry: str) -> None:
+    with pytest.raises(ConfigError, match=r"^here: `network\.plain_hosts` must have host names or addresses"):
+        parse_settings({"network": {"plain_hosts": [entry]}}, origin="here")
+    named = parse_settings({"network": {"plain_hosts": "solr.example, 10.0.0.1, fd00::1"}}, origin="here")
+    assert named.network.plain_hosts == ("solr.example", "10.0.0.1", "fd00::1")
 
 
 def test_for_localhost_the_error_names_the_address_to_write() -> None:
@@ -135,57 +177,40 @@ def test_a_path_cannot_name_another_server(exchange: Exchange) -> None:
 
 PLAIN = "http://server.example:1"
 HOLDERS = {
-    # the setting, the one beside it: settings in which the first is plain http
-    ("ranger.url", "ranger.allow_plain_http"): {"ranger": {"url": f"https://first.example, {PLAIN}"}},
-    ("audit.solr_url", "audit.solr_allow_plain_http"): {"audit": {"solr_url": PLAIN}},
-    ("audit.elasticsearch_url", "audit.elasticsearch_allow_plain_http"): {
-        "audit": {"elasticsearch_url": f"https://first.example, {PLAIN}"}
-    },
-    ("sync.sources[].url", "sync.sources[].allow_plain_http"): {
-        "sync": {"sources": [{"name": "n", "kind": "audit-messaging", "url": PLAIN}]}
-    },
-    ("sync.confirm.url", "sync.confirm.allow_plain_http"): {
-        "sync": {"confirm": {"url": PLAIN, "user": "u", "caller": "c", "secret": "s"}}
-    },
-    ("sync.confirm.decision_service", "sync.confirm.allow_plain_http"): {
-        "sync": {"confirm": {"decision_service": PLAIN}}
-    },
-    ("sync.notify[].url", "sync.notify[].allow_plain_http"): {
-        "sync": {"notify": [{"url": PLAIN, "caller": "c", "secret": "s"}]}
-    },
-    ("service.jwt.jwks_url", ""): {"service": {"jwt": {"jwks_url": PLAIN}}},
+    # settings in which the one of that name is plain http
+    "ranger.url": {"ranger": {"url": f"https://first.example, {PLAIN}"}},
+    "audit.solr_url": {"audit": {"solr_url": PLAIN}},
+    "audit.elasticsearch_url": {"audit": {"elasticsearch_url": f"https://first.example, {PLAIN}"}},
+    "sync.sources[].url": {"sync": {"sources": [{"name": "n", "kind": "audit-messaging", "url": PLAIN}]}},
+    "sync.confirm.url": {"sync": {"confirm": {"url": PLAIN, "user": "u", "caller": "c", "secret": "s"}}},
+    "sync.confirm.decision_service": {"sync": {"confirm": {"decision_service": PLAIN}}},
+    "sync.notify[].url": {"sync": {"notify": [{"url": PLAIN, "caller": "c", "secret": "s"}]}},
+    "service.jwt.jwks_url": {"service": {"jwt": {"jwks_url": PLAIN}}},
 }
 ONLY_LINKS = {"service.ranger_ui"}
 
 
-@pytest.mark.parametrize(("setting", "permission"), HOLDERS)
-def test_each_setting_is_checked_when_it_is_read(setting: str, permission: str) -> None:
-    tables = HOLDERS[setting, permission]
+@pytest.mark.parametrize("setting", HOLDERS)
+def test_each_setting_is_checked_when_it_is_read(setting: str) -> None:
+    tables = HOLDERS[setting]
     with pytest.raises(ConfigError, match="others can read and change") as caught:
         parse_settings(tables, origin="file x.toml")
     assert str(caught.value).startswith(f"file x.toml: `{setting}` is `{PLAIN}`")
-    if not permission:  # keys that prove who callers are
+    named = tables | {"network": {"plain_hosts": ["server.example"]}}
+    if setting == "service.jwt.jwks_url":  # keys that prove who callers are
         assert str(caught.value).endswith("use https://")
+        with pytest.raises(ConfigError, match=r"use https://$"):
+            parse_settings(named, origin="x")
         return
-    assert f"`{permission} = true`" in str(caught.value)
-    permitted = parse_settings(_with(tables, permission), origin="file x.toml")
-    assert PLAIN in [address.url for address in configured_addresses(permitted) if is_exposed(address.url)]
-
-
-def _with(tables: dict[str, object], permission: str) -> dict[str, object]:
-    table, *way, key = permission.replace("[]", "").split(".")
-    held = msgspec.to_builtins(tables)
-    place = held[table]
-    for name in way:
-        place = place[name][0] if isinstance(place[name], list) else place[name]
-    place[key] = True
-    return {table: held[table]}
+    assert "add `server.example` to `network.plain_hosts`" in str(caught.value)
+    permitted = parse_settings(named, origin="file x.toml")
+    assert PLAIN in [url for _, url in configured_addresses(permitted) if is_exposed(url)]
 
 
 def test_no_setting_holds_an_address_that_is_not_checked() -> None:
     """A field is one by its name or by the address in its default."""
     holders = set(_address_fields(Settings, ""))
-    assert holders == {setting for setting, _ in HOLDERS} | ONLY_LINKS
+    assert holders == {*HOLDERS} | ONLY_LINKS
 
 
 def _address_fields(struct: type[Table], above: str) -> Iterator[str]:
@@ -201,17 +226,16 @@ def _is_table(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, Table)
 
 
-def test_the_permission_of_one_setting_permits_nothing_else() -> None:
-    allowed = {"ranger": {"allow_plain_http": True}}
-    for (setting, _), tables in HOLDERS.items():
-        if setting != "ranger.url":
-            with pytest.raises(ConfigError, match="others can read"):
-                parse_settings(allowed | tables, origin="x")
+def test_a_named_host_permits_no_other_one() -> None:
+    named = {"network": {"plain_hosts": ["first.example"]}}
+    for tables in HOLDERS.values():
+        with pytest.raises(ConfigError, match="others can read"):
+            parse_settings(named | tables, origin="x")
 
 
 def test_the_defaults_stay_on_this_machine() -> None:
-    assert not [address.url for address in configured_addresses(Settings()) if is_exposed(address.url)]
-    assert not RangerSettings().allow_plain_http
+    assert not [url for _, url in configured_addresses(Settings()) if is_exposed(url)]
+    assert not Settings().network.plain_hosts
 
 
 HERE = st.sampled_from(["127.0.0.1", "127.9.9.9", "[::1]"])
@@ -219,10 +243,12 @@ ELSEWHERE = st.sampled_from(["localhost", "k1", "10.0.0.1", "127.1", "[::ffff:12
 
 
 @given(st.lists(HERE), st.lists(ELSEWHERE), st.booleans(), st.randoms())
-def test_one_server_elsewhere_is_enough_to_leave_this_machine(
+def test_one_server_elsewhere_is_enough_to_require_tls(
     here: list[str], elsewhere: list[str], port: bool, random: st.DataObject
 ) -> None:
     servers = [*here, *elsewhere]
     random.shuffle(servers)  # type: ignore[attr-defined]
     text = ",".join(f"{one}:9092" if port else one for one in servers)
-    assert leaves_this_machine(text) == bool(elsewhere)
+    assert all_can_be_plain(text, ()) == (not elsewhere)
+    assert all_can_be_plain(text, elsewhere)
+    assert all_can_be_plain(text, elsewhere[1:]) == (set(elsewhere) == set(elsewhere[1:]))

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from ranger_cdap.config import LdapSettings, Settings
+from ranger_cdap.config import LdapSettings, NetworkSettings, Settings
 from ranger_cdap.config.group_checks import ldap_server
 from ranger_cdap.config.loader import parse_settings, read_configuration
 from ranger_cdap.config.secret_files import Program, check_secrets
@@ -26,13 +27,20 @@ def test_settings_that_are_enough() -> None:
     assert parsed({}).ldap.urls == ("ldaps://dc.example",)
 
 
+def test_plain_ldap_beyond_this_machine_is_for_named_hosts_only() -> None:
+    tables = {"groups": {"sources": ["ldap"]}, "ldap": GOOD | {"urls": ["ldap://dc1.example", "ldap://DC2.example"]}}
+    named = {"network": {"plain_hosts": ["DC1.example", "dc2.example"]}}
+    assert parse_settings(tables | named, origin="here").ldap.urls == ("ldap://dc1.example", "ldap://DC2.example")
+    with pytest.raises(ConfigError, match=r"`ldap\.urls` is `ldap://DC2\.example`.* add `DC2\.example` to `network"):
+        parse_settings(tables | {"network": {"plain_hosts": ["dc1.example"]}}, origin="here")
+
+
 @pytest.mark.parametrize(
     ("ldap", "allowed"),
     [
         ({"urls": ["ldap://127.0.0.1:389"]}, True),
         ({"urls": ["ldap://[::1]"]}, True),
         ({"urls": ["ldap://dc.example"], "start_tls": True}, True),
-        ({"urls": ["ldap://dc.example"], "allow_plain": True}, True),
         ({"urls": ["ldap://dc.example"]}, False),
         ({"urls": ["ldap://localhost"]}, False),
         ({"urls": ["ldap://127.1"]}, False),
@@ -138,9 +146,11 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
 def test_authorities_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pem"
     empty.write_text("")
-    for file, why in ((tmp_path / "none.pem", "ldap.ca_file"), (empty, "PEM")):
+    for file, why in ((tmp_path / "none.pem", "network.ca_file"), (empty, "PEM")):
         with pytest.raises(ConfigError, match=why):
-            plugin_manager(parsed({"ca_file": str(file)}), entry_points=False)
+            plugin_manager(
+                msgspec.structs.replace(parsed({}), network=NetworkSettings(ca_file=str(file))), entry_points=False
+            )
 
 
 def test_no_settings_no_hook() -> None:

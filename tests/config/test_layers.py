@@ -82,7 +82,7 @@ KEYS = [
     (P + "policy.rest.client.username", "plugin", "plugin.username", "plugin"),
     (P + "policy.cache.dir", "/var/cache/cdap", "plugin.cache_dir", Path("/var/cache/cdap")),
     (P + "use.rangerGroups", "FALSE", "plugin.use_ranger_groups", False),
-    ("xasecure.policymgr.clientssl.truststore", "/etc/ca.pem", "ranger.ca_file", "/etc/ca.pem"),
+    ("xasecure.policymgr.clientssl.truststore", "/etc/ca.pem", "network.ca_file", "/etc/ca.pem"),
     (
         "xasecure.audit.destination.solr.urls",
         "https://s:8983/a, https://t:8983/a",
@@ -170,7 +170,7 @@ def test_a_key_table_is_no_password(tmp_path: Path) -> None:
         (
             "xasecure.policymgr.clientssl.truststore",
             "/etc/t.jks",
-            "ranger.ca_file",
+            "network.ca_file",
             "key stores are not supported",
         ),
         ("xasecure.policymgr.clientssl.keystore", "/etc/k.jks", "ranger.cert_file", "`ranger.cert_file`"),
@@ -244,7 +244,7 @@ def test_the_tls_file_is_found_where_the_security_file_says(tmp_path: Path) -> N
 
     found = read_configuration(None, {"RANGER_CDAP_HADOOP__CONF_DIR": str(security.parent)})
 
-    assert found.settings.ranger.ca_file == "/etc/ca.pem"
+    assert found.settings.network.ca_file == "/etc/ca.pem"
 
 
 NAME = f"<property><name>{P}service.name</name><value>&e;</value></property>"

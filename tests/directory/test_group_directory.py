@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ranger_cdap.config import GroupSettings, LdapSettings
+from ranger_cdap.config import GroupSettings, Settings
 from ranger_cdap.directory.group_directory import GroupDirectory, GroupSource
 from ranger_cdap.directory.posix_groups import PosixGroups
 from ranger_cdap.errors import GroupLookupFailed, GroupSourceUnavailable
@@ -240,7 +240,7 @@ def test_a_forked_process_looks_up_again_itself() -> None:
 
 
 def test_without_sources_there_is_nothing_to_ask() -> None:
-    assert GroupDirectory.of(GroupSettings(), LdapSettings()) is None
+    assert GroupDirectory.of(Settings()) is None
 
 
 def test_groups_of_this_machine_are_those_of_its_own_tools() -> None:

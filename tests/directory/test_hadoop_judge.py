@@ -102,7 +102,7 @@ def test_groups_are_those_that_hadoop_finds(server: SlapdServer, tmp_path: Path)
             settings = read_configuration(folder / "ranger-cdap.toml", {}).settings
             assert settings.hadoop.core_site is not None
             files.append(str(core_site(folder, properties)))
-            found = GroupDirectory.of(settings.groups, settings.ldap)
+            found = GroupDirectory.of(settings)
             ours += [known(found, user) for user in USERS]
             daves.append(known(found, "dave"))
         judge = Path(__file__).with_name("GroupJudge.java")

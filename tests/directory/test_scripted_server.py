@@ -36,7 +36,7 @@ def directory(server: ScriptedServer, **more: Any) -> GroupDirectory:
         "ldap": {"urls": [server.url], "anonymous": True, "user_base": "DC=x", **more},
     }
     parsed = parse_settings(tables, origin="the test")
-    found = GroupDirectory.of(parsed.groups, parsed.ldap)
+    found = GroupDirectory.of(parsed)
     assert found is not None
     return found
 

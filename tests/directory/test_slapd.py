@@ -68,13 +68,16 @@ def own(tmp_path: Path) -> Iterator[SlapdServer]:
         server.close()
 
 
-def directory(server: SlapdServer, groups: dict[str, Any] | None = None, **more: Any) -> GroupDirectory:
+def directory(
+    server: SlapdServer, groups: dict[str, Any] | None = None, ca_file: str | None = None, **more: Any
+) -> GroupDirectory:
     tables = {
         "groups": {"sources": ["ldap"], "deadline": 20, **(groups or {})},  # as slow as a loaded machine is
         "ldap": settings_for(server, **more),
+        "network": {"ca_file": ca_file},
     }
     parsed = parse_settings(tables, origin="the test")
-    found = GroupDirectory.of(parsed.groups, parsed.ldap)
+    found = GroupDirectory.of(parsed)
     assert found is not None
     return found
 

@@ -36,13 +36,13 @@ SERVICE_SETTINGS: Final = {
         "user_base": "ou=people",
         "bind_dn": "cn=ranger",
         "bind_password": {"secretKey": "ldap"},
-        "ca_file": {"secretFile": "ldap-ca.pem"},
     },
     "audit": {
         "sinks": ["file", "solr"],
         "solr_url": "https://solr:8984/solr/ranger_audits",
         "solr_username": "audit",
         "solr_password": {"secretKey": "solr"},
+        "kafka_cert_file": {"secretFile": "kafka.pem"},
     },
     "service": {
         "max_body": 5_000_000,
@@ -55,7 +55,6 @@ SYNC_SETTINGS: Final = {
     "sync": {
         "non_creators": ["cdap", "root", "etl"],
         "mapped": {"svc.etl": "ann"},
-        "ca_file": "/etc/ranger-cdap/ca/ca.crt",
         "hold_back": 60,
         "rate": 2.5,
         "confirm": {
@@ -100,12 +99,12 @@ ALTERNATIVES: Final[Mapping[str, tuple[Any, ...]]] = {
     "ca.configMap": ("", "company-ca"),
     "ca.key": ("ca-bundle.crt",),
     "ranger.urls": (["https://one", "https://two:6183"], ["http://ranger:6080"]),
-    "ranger.allowPlainHttp": (True,),
     "ranger.service": ("cdap_prod",),
     "ranger.auth": ("bearer", "certificate"),
     "cdap.instance": ("production",),
     "settings": (
         {"cdap": {"profile": "cdap-6"}, "admin": {"users": ["ann"]}, "ranger": {"attempts": 5}},
+        {"network": {"plain_hosts": ["Ranger", "router"]}},
         {"enforce": {"operations": ["dataset.*"], "outside": "report"}, "master": {"user": "cdap", "create": "deny"}},
     ),
     "decisionService.image.repository": ("team/authz",),
@@ -153,7 +152,6 @@ ALTERNATIVES: Final[Mapping[str, tuple[Any, ...]]] = {
     "sync.sources": (SOURCES,),
     "sync.settings": (SYNC_SETTINGS,),
     "sync.baseline.cdapUrl": ("https://cdap-router.cdap.svc:11443", "http://router:11015"),
-    "sync.baseline.allowPlainHttp": (True,),
     "sync.baseline.tokenKey": ("cdap-token",),
     "sync.baseline.configMap": ("inventory",),
     "sync.baseline.claim": ("inventories",),
@@ -212,7 +210,6 @@ NEEDS: Final[Mapping[str, Values]] = {
     "sync.interval": {"sync.mode": "follow"},
     "sync.baseline.cdapUrl": FROM_CDAP,
     "sync.baseline.claim": {"sync.stage": "baseline", "sync.baseline.claim": "inventories-0"},
-    "sync.baseline.allowPlainHttp": FROM_CDAP,
     "sync.baseline.tokenKey": FROM_CDAP,
     "sync.baseline.configMap": BASELINE,
     "sync.baseline.file": BASELINE,

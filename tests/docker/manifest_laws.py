@@ -38,7 +38,7 @@ COMMANDS = {"serve", "run", "baseline", "inventory"}
 def settings_are_ours_and_safe(rendered: Manifests, folder: Path) -> None:
     for number, pod in enumerate(rendered.pods):
         settings = pod.settings(folder / str(number))
-        for file in (settings.ranger.ca_file, settings.service.tls_client_ca):
+        for file in (settings.network.ca_file, settings.service.tls_client_ca):
             assert file is None or is_below(Path(file), list(pod.mounts))
         if pod is rendered.service:
             check_exposure(settings.service)
@@ -228,7 +228,7 @@ def one_writer_of_the_ledger_and_the_baseline_before_it(rendered: Manifests, _: 
         assert rendered.baseline.mounts[state] == rendered.sync.mounts[state]
 
 
-def the_baseline_reads_the_list_that_is_there(rendered: Manifests, _: Path) -> None:
+def the_baseline_reads_the_list_that_is_there(rendered: Manifests, folder: Path) -> None:
     if rendered.baseline is None:
         return
     options = parse_command(rendered.baseline.container["args"]).params
@@ -238,7 +238,8 @@ def the_baseline_reads_the_list_that_is_there(rendered: Manifests, _: Path) -> N
         listing = parse_command(container["args"]).params
         assert listing["path"] == options["path"]
         assert rendered.baseline.mounted(container)["/inventory"][1] is False
-        assert listing["ca_file"] is None or is_below(listing["ca_file"], list(rendered.baseline.mounted(container)))
+        trusted = rendered.baseline.settings(folder).network.ca_file
+        assert trusted is None or is_below(Path(trusted), list(rendered.baseline.mounted(container)))
 
 
 def images_are_pinned(rendered: Manifests, _: Path) -> None:

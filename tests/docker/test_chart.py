@@ -58,6 +58,7 @@ GONE = {
     "path": "/var/lib/ranger-cdap-events/ranger-cdap-2",
     "callers": ["cdap-audit"],
 }
+NAMED: Values = {"settings": {"network": {"plain_hosts": ["Ranger", "router"]}}}
 RENDERINGS: dict[str, Values] = {
     "the least": {},
     "a Deployment": {"sync.mode": "follow"},
@@ -84,6 +85,8 @@ RENDERINGS: dict[str, Values] = {
     | {"events.enabled": False, "decisionService.callers": WITHOUT_AUDIT}
     | {"sync.sources": SOURCES},
     "a collector, before the first run": TRACED | FROM_CDAP | {"sync.mode": "follow"},
+    "without TLS": NAMED | {"ranger.urls": ["http://ranger:6080"]},
+    "a baseline without TLS": NAMED | FROM_CDAP | {"sync.baseline.cdapUrl": "http://ROUTER:11015"},
     "everything": EVERYTHING | TRACED,
     "everything, before the first run": EVERYTHING | FROM_CDAP | CLIENTS,
 }
@@ -187,7 +190,7 @@ def test_there_are_addresses_of_several_kinds() -> None:
 
 REFUSED: dict[str, tuple[Values, str]] = {
     "no address of Ranger Admin": ({"ranger.urls": []}, "`ranger.urls` is empty"),
-    "plain http": ({"ranger.urls": ["http://ranger:6080"]}, "`ranger.allowPlainHttp`"),
+    "plain http": ({"ranger.urls": ["http://ranger:6080"]}, "`settings.network.plain_hosts`"),
     "a value that does not exist": ({"decisionService.replica": 3}, "'replica' not allowed"),
     "a setting that does not exist": ({"settings": {"cdap": {"profil": "004"}}}, "'profil' not allowed"),
     "a setting the chart decides": ({"decisionService.settings": {"service": {"host": "x"}}}, "'host' not allowed"),
@@ -201,7 +204,8 @@ REFUSED: dict[str, tuple[Values, str]] = {
     "an unknown stage": ({"sync.stage": "first"}, "'baseline', 'run', 'off'"),
     "a baseline of nothing": ({"sync.stage": "baseline"}, "`sync.baseline.cdapUrl`"),
     "a baseline of two lists": (BASELINE | {"sync.baseline.claim": "x"}, "exactly one"),
-    "a token sent in the clear": (FROM_CDAP | {"sync.baseline.cdapUrl": "http://router"}, "allowPlainHttp"),
+    "a token sent in the clear": (FROM_CDAP | {"sync.baseline.cdapUrl": "http://router"}, "plain_hosts"),
+    "plain http to a host that is not named": (NAMED | {"ranger.urls": ["http://ranger.example"]}, "plain_hosts"),
     "two callers of one name": (
         {"decisionService.callers": [CALLERS[0], {**CALLERS[1], "name": "cdap-enforce"}]},
         "twice",

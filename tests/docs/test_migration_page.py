@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import servicedef
-from ranger_cdap.config import RangerSettings, Secret, load_settings
+from ranger_cdap.config import RangerSettings, Secret, Settings, load_settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
@@ -61,7 +61,7 @@ def test_setup_lets_the_old_definition_grow_and_the_old_policies_stay() -> None:
     on_a_namespace = policy("new", instance="cdap", namespace="ns1")
     with (
         EmbeddedAdmin(admin_password=password.reveal()) as ranger,
-        RangerAdmin.connect(RangerSettings(url=ranger.url), "admin", password) as admin,
+        RangerAdmin.connect(Settings(ranger=RangerSettings(url=ranger.url)), "admin", password) as admin,
     ):
         admin.create_user("alice", password)
         admin.create_service_def(definition_of_the_predecessor())

@@ -69,7 +69,7 @@ class World:
     def download(self) -> None:
         """What the plugin does: policies into the cache."""
         plugin = self.settings.plugin
-        with RangerAdmin.connect(self.settings.ranger, plugin.username, plugin.password) as admin:
+        with RangerAdmin.connect(self.settings, plugin.username, plugin.password) as admin:
             refresher = PolicyRefresher(admin, self.settings)
             refresher.refresh()
             refresher.close()
@@ -113,7 +113,7 @@ def set_up(directory: Path) -> Iterator[World]:
             admin=AdminSettings(users=("ann",)),
             master=MasterSettings(user="cdap"),
         )
-        with RangerAdmin.connect(settings.ranger, "admin", PASSWORD) as admin:
+        with RangerAdmin.connect(settings, "admin", PASSWORD) as admin:
             for name in ("plugin", "sync", "ann", "cdap"):
                 admin.create_user(name, PASSWORD)
             wanted = DesiredState(

@@ -7,6 +7,7 @@ import pytest
 from ranger_cdap.config import (
     AuditSettings,
     ConfirmSettings,
+    NetworkSettings,
     NotifySettings,
     RangerSettings,
     Secret,
@@ -17,6 +18,7 @@ from ranger_cdap.config import (
 from ranger_cdap.doctor import Health
 from ranger_cdap.doctor.network import examine_encryption
 
+NAMED = "network.plain_hosts"
 PLAIN = "http://server.example:1"
 
 
@@ -30,28 +32,30 @@ def kafka(bootstrap: str, **options: str) -> Settings:
 
 # the check that warns, and what its advice names: settings
 EXPOSED = {
-    f"`ranger.url` {PLAIN}": ("ranger.allow_plain_http", Settings(ranger=RangerSettings(url=f"https://a, {PLAIN}"))),
-    f"`audit.solr_url` {PLAIN}": ("audit.solr_allow_plain_http", Settings(audit=AuditSettings(solr_url=PLAIN))),
+    f"`ranger.url` {PLAIN}": (NAMED, Settings(ranger=RangerSettings(url=f"https://a, {PLAIN}"))),
+    f"`audit.solr_url` {PLAIN}": (NAMED, Settings(audit=AuditSettings(solr_url=PLAIN))),
     f"`audit.elasticsearch_url` {PLAIN}": (
-        "audit.elasticsearch_allow_plain_http",
+        NAMED,
         Settings(audit=AuditSettings(elasticsearch_url=f"https://a,{PLAIN}")),
     ),
-    f"`sync.sources[].url` {PLAIN}": ("sync.sources[].allow_plain_http", source(url=PLAIN)),
+    f"`sync.sources[].url` {PLAIN}": (NAMED, source(url=PLAIN)),
     f"`sync.confirm.url` {PLAIN}": (
-        "sync.confirm.allow_plain_http",
+        NAMED,
         Settings(sync=SyncSettings(confirm=ConfirmSettings(url=PLAIN))),
     ),
     f"`sync.confirm.decision_service` {PLAIN}": (
-        "sync.confirm.allow_plain_http",
+        NAMED,
         Settings(sync=SyncSettings(confirm=ConfirmSettings(decision_service=PLAIN))),
     ),
     f"`sync.notify[].url` {PLAIN}": (
-        "sync.notify[].allow_plain_http",
+        NAMED,
         Settings(sync=SyncSettings(notify=(NotifySettings(url=PLAIN, caller="c", secret=Secret("s")),))),
     ),
     "`audit.kafka_bootstrap`": (
-        "audit.kafka_allow_plain",
-        Settings(audit=AuditSettings(kafka_bootstrap="127.0.0.1:9092,k:9092", kafka_allow_plain=True)),
+        NAMED,
+        Settings(
+            audit=AuditSettings(kafka_bootstrap="127.0.0.1:9092, k:9092"), network=NetworkSettings(plain_hosts=("k",))
+        ),
     ),
     "source `n`": ("kafka.security.protocol", kafka("127.0.0.1:9092, k.example:9092")),
 }
@@ -69,7 +73,8 @@ def test_an_address_reached_unencrypted_is_a_warning_with_its_remedy(check: str)
     "settings",
     [
         Settings(),
-        Settings(ranger=RangerSettings(url="https://a.example, http://127.0.0.1:6080", allow_plain_http=True)),
+        Settings(ranger=RangerSettings(url="https://a.example, http://127.0.0.1:6080")),
+        Settings(audit=AuditSettings(kafka_bootstrap="k:9092"), network=NetworkSettings(plain_hosts=("other",))),
         kafka("127.0.0.1:9092"),
         kafka("k.example:9092", security_protocol="SASL_SSL"),
         kafka("k.example:9092", Security_Protocol="ssl"),

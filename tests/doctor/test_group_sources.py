@@ -15,8 +15,8 @@ from ranger_cdap.doctor.group_sources import examine_group_sources
 from tests.directory.slapd_server import SlapdServer, settings_for
 
 
-def examined(groups: dict[str, Any], ldap: dict[str, Any] | None = None) -> list[Finding]:
-    tables = {"groups": groups, "ldap": ldap or {}}
+def examined(groups: dict[str, Any], ldap: dict[str, Any] | None = None, **network: Any) -> list[Finding]:
+    tables = {"groups": groups, "ldap": ldap or {}, "network": network}
     return list(examine_group_sources(parse_settings(tables, origin="the test", environ={})))
 
 
@@ -47,13 +47,13 @@ def test_a_server_that_does_not_answer_fails(tmp_path: Path) -> None:
     assert (finding.health, finding.seen) == (Health.FAILED, "no connection")
     (skipped,) = examined({"sources": ["ldap"]}, {**ldap, "bind_password": "env:NOT_SET"})
     assert (skipped.health, "NOT_SET" in skipped.seen) == (Health.SKIPPED, True)
-    (unusable,) = examined({"sources": ["ldap"]}, {**ldap, "ca_file": str(tmp_path / "none.pem")})
-    assert (unusable.health, "ldap.ca_file" in unusable.seen) == (Health.FAILED, True)
+    (unusable,) = examined({"sources": ["ldap"]}, ldap, ca_file=str(tmp_path / "none.pem"))
+    assert (unusable.health, "network.ca_file" in unusable.seen) == (Health.FAILED, True)
 
 
 def test_an_unencrypted_connection_is_a_note() -> None:
-    ldap = {"urls": ["ldap://ldap.invalid"], "allow_plain": True, "anonymous": True, "user_base": "dc=x"}
-    findings = examined({"sources": ["ldap"]}, ldap)
+    ldap = {"urls": ["ldap://ldap.invalid"], "anonymous": True, "user_base": "dc=x"}
+    findings = examined({"sources": ["ldap"]}, ldap, plain_hosts=["ldap.invalid"])
     assert [finding.health for finding in findings] == [Health.NOTE, Health.FAILED]
 
 

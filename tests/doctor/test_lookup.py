@@ -24,7 +24,7 @@ def examined(definition: dict[str, Any], *answers: tuple[int, Any]) -> tuple[lis
     with responses.RequestsMock(assert_all_requests_are_fired=False) as http:
         for status, body in answers:
             http.add(responses.POST, URL, status=status, json=body)
-        with RangerAdmin.connect(SETTINGS.ranger, "plugin", Secret("pw")) as admin:
+        with RangerAdmin.connect(SETTINGS, "plugin", Secret("pw")) as admin:
             findings = list(examine_lookup(definition, admin, SETTINGS))
         return findings, [call.request.body for call in http.calls]
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 import responses
 
-from ranger_cdap.config import ConfirmSettings, Secret, Settings, SourceSettings, SyncSettings
+from ranger_cdap.config import ConfirmSettings, NetworkSettings, Secret, Settings, SourceSettings, SyncSettings
 from ranger_cdap.doctor.finding import Finding, Health
 from ranger_cdap.doctor.ownership import examine_ownership
 from spark_sync.sources.watermarks import horizons
@@ -32,10 +32,10 @@ def findings(
     *sources: SourceSettings,
     uncorroborated: Literal["hold", "grant"] = "hold",
     confirm: ConfirmSettings = OFF,
-    ca_file: Path | None = None,
+    ca_file: str | None = None,
 ) -> list[Finding]:
-    sync = SyncSettings(sources=sources, uncorroborated=uncorroborated, confirm=confirm, ca_file=ca_file)
-    return list(examine_ownership(Settings(sync=sync), NOW))
+    sync = SyncSettings(sources=sources, uncorroborated=uncorroborated, confirm=confirm)
+    return list(examine_ownership(Settings(sync=sync, network=NetworkSettings(ca_file=ca_file)), NOW))
 
 
 def data_plane(path: Path | str, kind: str = "data-plane") -> SourceSettings:
@@ -172,7 +172,7 @@ def http() -> Iterator[responses.RequestsMock]:
 
 
 def confirming(
-    http: responses.RequestsMock, confirm: ConfirmSettings = CONFIRM, *, ca_file: Path | None = None, **of_cdap: Any
+    http: responses.RequestsMock, confirm: ConfirmSettings = CONFIRM, *, ca_file: str | None = None, **of_cdap: Any
 ) -> list[Finding]:
     http.get(DEFAULT, **({"json": {"name": "default"}} | of_cdap))
     return findings(SourceSettings(name="records", kind="data-plane"), confirm=confirm, ca_file=ca_file)[1:]
@@ -243,10 +243,10 @@ def test_settings_that_cannot_be_used(http: responses.RequestsMock, change: dict
     decides(http)
     found, *_ = confirming(http, ConfirmSettings(**given))
     assert found.health is Health.FAILED
-    assert found.advice == "correct `[sync.confirm]` or `sync.ca_file`"
+    assert found.advice == "correct `[sync.confirm]` or `network.ca_file`"
 
 
 def test_a_file_of_authorities_that_is_not_there(http: responses.RequestsMock) -> None:
     decides(http)
-    found, *_ = confirming(http, ca_file=Path("nowhere"))
+    found, *_ = confirming(http, ca_file="nowhere")
     assert (found.health, "nowhere" in found.seen) == (Health.FAILED, True)

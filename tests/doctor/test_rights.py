@@ -76,7 +76,7 @@ def world() -> Iterator[World]:
             sync=SyncSettings(username="cdapsync", password=PASSWORD),
             service=ServiceSettings(grants="bridge", bridge_username="cdapbridge", bridge_password=PASSWORD),
         )
-        with RangerAdmin.connect(settings.ranger, "admin", PASSWORD) as admin:
+        with RangerAdmin.connect(settings, "admin", PASSWORD) as admin:
             for name in (*NEEDED, "ann"):
                 admin.create_user(name, PASSWORD)
             wanted = DesiredState(SERVICE, "cdap", admin_users=("ann",))
@@ -186,7 +186,7 @@ def test_without_a_name_the_list_of_policies_proves_who_administers(
     download = world.admin.download_policies(SERVICE, last_known_version=-1, by=by)
     assert download is not None
     policies = decode_service_policies(download) if known else None
-    with RangerAdmin.connect(world.settings.ranger, name, PASSWORD) as admin:
+    with RangerAdmin.connect(world.settings, name, PASSWORD) as admin:
         proofs = prove(admin, "", SERVICE, by, policies).proofs
     assert (proofs[ADMIN], proofs[GRANT]) == (proof, "no user name is set")
 

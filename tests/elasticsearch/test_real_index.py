@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
 from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import event_id
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.errors import AuditRefused, AuditSinkError
 from tests.elasticsearch.search_node import INDEX, SearchNode
 from tests.solr.test_access_page import TEXTS, record
@@ -22,7 +22,9 @@ pytestmark = pytest.mark.elasticsearch
 
 def sink(node: SearchNode, index: str = INDEX, *more: str) -> AuditSink:
     urls = ",".join([*more, node.url])
-    return BUILT_IN_SINKS["elasticsearch"](AuditSettings(elasticsearch_url=urls, elasticsearch_index=index))
+    return BUILT_IN_SINKS["elasticsearch"](
+        Settings(audit=AuditSettings(elasticsearch_url=urls, elasticsearch_index=index))
+    )
 
 
 @pytest.mark.smoke

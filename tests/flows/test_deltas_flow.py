@@ -52,7 +52,7 @@ class Watched(RangerAdmin):
 def refresher(admin: RangerAdmin, cache: Path, watched: Watched | None = None) -> PolicyRefresher:
     plugin = PluginSettings(username="admin", password=PASSWORD, cache_dir=cache)
     settings = Settings(ranger=RangerSettings(url=admin.url, service=SERVICE), plugin=plugin)
-    return PolicyRefresher(watched or RangerAdmin.connect(settings.ranger, "admin", PASSWORD), settings)
+    return PolicyRefresher(watched or RangerAdmin.connect(settings, "admin", PASSWORD), settings)
 
 
 def policy(draw: random.Random, name: str) -> Policy:

@@ -23,7 +23,7 @@ from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
-from ranger_cdap.config import RangerSettings, Secret, load_settings
+from ranger_cdap.config import RangerSettings, Secret, Settings, load_settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
@@ -94,7 +94,7 @@ def ranger() -> Iterator[RangerAdmin]:
     """A Ranger Admin as the predecessor left it."""
     with (
         EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server,
-        RangerAdmin.connect(RangerSettings(url=server.url), "admin", PASSWORD) as admin,
+        RangerAdmin.connect(Settings(ranger=RangerSettings(url=server.url)), "admin", PASSWORD) as admin,
     ):
         for user in ("alice", "bob", "svcclicks", "cdap", "plugin"):
             admin.create_user(user, PASSWORD)

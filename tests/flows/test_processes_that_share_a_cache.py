@@ -47,7 +47,7 @@ def refresh_with_the_others(url: str, directory: Path, barrier: Barrier) -> Outc
     """Start and refresh, all at the same time, in each round; a change is made between two rounds."""
     here = settings(url, directory)
     problems = []
-    with PolicyRefresher(RangerAdmin.connect(here.ranger, "plugin", PASSWORD), here) as refresher:
+    with PolicyRefresher(RangerAdmin.connect(here, "plugin", PASSWORD), here) as refresher:
         for _ in range(ROUNDS):
             barrier.wait(LONGEST)
             snapshot = refresher.refresh()

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ranger_cdap.config import RangerSettings, Secret
+from ranger_cdap.config import RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
@@ -44,7 +44,7 @@ def ranger() -> Iterator[tuple[str, RangerAdmin]]:
     """A Ranger Admin with our service, in which alice may create datasets in ns1."""
     with (
         EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server,
-        RangerAdmin.connect(RangerSettings(url=server.url), "admin", PASSWORD) as admin,
+        RangerAdmin.connect(Settings(ranger=RangerSettings(url=server.url)), "admin", PASSWORD) as admin,
     ):
         for name in ("plugin", "sync", "alice"):
             admin.create_user(name, PASSWORD)

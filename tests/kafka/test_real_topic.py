@@ -17,7 +17,7 @@ from ranger_cdap.audit.delivery import Delivery
 from ranger_cdap.audit.kafka import KafkaSink
 from ranger_cdap.audit.ranger_event import ranger_event
 from ranger_cdap.audit.spool import Spool
-from ranger_cdap.config import AuditSettings, Secret
+from ranger_cdap.config import AuditSettings, NetworkSettings, Secret, Settings
 from ranger_cdap.errors import AuditRefused, AuditSinkError
 from tests.audit.samples import numbered
 from tests.disk_faults import ended_well, in_a_child
@@ -44,7 +44,7 @@ def topic(kafka: SecuredBroker) -> str:
 @pytest.fixture
 def sink_to(kafka: SecuredBroker, monkeypatch: pytest.MonkeyPatch) -> Callable[..., KafkaSink]:
     """By TLS, although the broker is on this machine."""
-    monkeypatch.setattr("ranger_cdap.audit.kafka.leaves_this_machine", lambda _: True)
+    monkeypatch.setattr("ranger_cdap.audit.kafka.all_can_be_plain", lambda *_: False)
 
     def made(topic: str, user: str = WRITER, password: str = PASSWORD, **given: Any) -> KafkaSink:
         settings = AuditSettings(
@@ -52,9 +52,10 @@ def sink_to(kafka: SecuredBroker, monkeypatch: pytest.MonkeyPatch) -> Callable[.
             kafka_topic=topic,
             kafka_username=user,
             kafka_password=Secret(password),
-            ca_file=str(kafka.ca_file),
         )
-        return KafkaSink(msgspec.structs.replace(settings, **given), answer_seconds=3.0)
+        network = NetworkSettings(ca_file=given.pop("ca_file", str(kafka.ca_file)))
+        audit = msgspec.structs.replace(settings, **given)
+        return KafkaSink(Settings(audit=audit, network=network), answer_seconds=3.0)
 
     return made
 
@@ -87,7 +88,7 @@ def test_a_client_certificate_signs_in(kafka: SecuredBroker, topic: str, sink_to
 
 
 def test_on_this_machine_no_tls_is_needed(kafka: SecuredBroker, topic: str) -> None:
-    sink = KafkaSink(AuditSettings(kafka_bootstrap=kafka.broker.address, kafka_topic=topic))
+    sink = KafkaSink(Settings(audit=AuditSettings(kafka_bootstrap=kafka.broker.address, kafka_topic=topic)))
     sink.write([numbered(1)])
     sink.close()
     assert ids(kafka, topic) == ["1"]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import requests
 from msgspec.structs import replace
@@ -60,6 +61,11 @@ class Address:
     url: str
     user: str
     password: Secret
+
+    @property
+    def host(self) -> str:
+        """Its host, which is reached without TLS."""
+        return urlsplit(self.url).hostname or ""
 
 
 def address_of_environment() -> Address:
@@ -158,7 +164,9 @@ class Estate:
     def client(self, user: str, password: Secret = PASSWORD) -> RangerAdmin:
         """Our client, as a user."""
         url = self.address.url
-        return RangerAdmin(AdminConnection(url, username=user, password=password, attempts=1, allow_plain_http=True))
+        return RangerAdmin(
+            AdminConnection(url, username=user, password=password, attempts=1, plain_hosts=(self.address.host,))
+        )
 
     @cached_property
     def config(self) -> Path:
@@ -167,7 +175,8 @@ class Estate:
         path = self.directory / "ranger-cdap.toml"
         path.touch(mode=0o600)
         path.write_text(
-            f'[ranger]\nurl = "{self.address.url}"\nservice = "{self.service}"\nallow_plain_http = true\nattempts = 1\n'
+            f'[ranger]\nurl = "{self.address.url}"\nservice = "{self.service}"\nattempts = 1\n'
+            f'[network]\nplain_hosts = ["{self.address.host}"]\n'
             f'[plugin]\n{accounts["plugin"]}cache_dir = "{self.directory}/cache"\n'
             f"[sync]\n{accounts['sync']}"
             f'[service]\nport = 0\ngrants = "bridge"\nevents_dir = "{self.directory}/events"\n'

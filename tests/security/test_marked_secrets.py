@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import pytest
 
-from ranger_cdap.config import RangerSettings, Secret
+from ranger_cdap.config import RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
@@ -165,7 +165,7 @@ def ask(address: tuple[str, int], secret: str, path: str, body: str | None) -> t
 
 
 def fill(url: str) -> None:
-    with RangerAdmin.connect(RangerSettings(url=url), "admin", Secret(SECRETS["admin"])) as admin:
+    with RangerAdmin.connect(Settings(ranger=RangerSettings(url=url)), "admin", Secret(SECRETS["admin"])) as admin:
         for name in ("plugin", "sync"):
             admin.create_user(f"cdap{name}", Secret(SECRETS[name]))
         admin.create_user("alice", Secret(SECRETS["plugin"]))

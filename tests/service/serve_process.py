@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from ranger_cdap.config import RangerSettings, Secret
+from ranger_cdap.config import RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
@@ -59,7 +59,7 @@ def ranger_admin() -> Iterator[tuple[EmbeddedAdmin, RangerAdmin]]:
     """A Ranger Admin that is filled, and its administrator."""
     with EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server:
         fill(server)
-        with RangerAdmin.connect(RangerSettings(url=server.url), "admin", PASSWORD) as admin:
+        with RangerAdmin.connect(Settings(ranger=RangerSettings(url=server.url)), "admin", PASSWORD) as admin:
             yield server, admin
 
 
@@ -78,7 +78,7 @@ def admin_of_creations() -> Iterator[EmbeddedAdmin]:
 
 def fill(server: EmbeddedAdmin) -> None:
     """Our service, the accounts `plugin`, `sync`, `alice` and `bob`, and that alice reads ns1 and a dataset in it."""
-    with RangerAdmin.connect(RangerSettings(url=server.url), "admin", PASSWORD) as admin:
+    with RangerAdmin.connect(Settings(ranger=RangerSettings(url=server.url)), "admin", PASSWORD) as admin:
         for name in ("plugin", "sync", "alice", "bob"):
             admin.create_user(name, PASSWORD)
         wanted = DesiredState(SERVICE, "cdap", plugin_account="plugin", sync_account="sync")

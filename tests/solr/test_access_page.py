@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
 from ranger_cdap.audit.record import AuditRecord, event_id
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.errors import AuditRefused
 from tests.solr.solr_cloud import COLLECTION, SolrCloud
 
@@ -67,7 +67,7 @@ def record(**more: Any) -> AuditRecord:
 
 
 def sink(solr: SolrCloud) -> AuditSink:
-    return BUILT_IN_SINKS["solr"](AuditSettings(solr_url=f"{solr.nodes[0]}/{COLLECTION}"))
+    return BUILT_IN_SINKS["solr"](Settings(audit=AuditSettings(solr_url=f"{solr.nodes[0]}/{COLLECTION}")))
 
 
 @pytest.mark.smoke

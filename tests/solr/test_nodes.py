@@ -15,7 +15,7 @@ from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
 from ranger_cdap.audit.delivery import Delivery
 from ranger_cdap.audit.record import AuditRecord, event_id
 from ranger_cdap.audit.spool import Spool
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import AuditSettings, Settings
 from tests.service.serve_process import until
 from tests.solr.solr_cloud import COLLECTION, SolrCloud
 from tests.solr.test_access_page import record
@@ -42,7 +42,9 @@ class Confirmed:
 
 
 def sink(*nodes: str, collection: str = COLLECTION) -> AuditSink:
-    return BUILT_IN_SINKS["solr"](AuditSettings(solr_url=", ".join(f"{node}/{collection}" for node in nodes)))
+    return BUILT_IN_SINKS["solr"](
+        Settings(audit=AuditSettings(solr_url=", ".join(f"{node}/{collection}" for node in nodes)))
+    )
 
 
 def test_a_node_without_a_replica_takes_records_too(solr: SolrCloud) -> None:

@@ -75,7 +75,7 @@ def nobody_signs_in(_: Path) -> str:
 
 
 def the_authority_is_missing(_: Path) -> str:
-    return GOOD + '[ranger]\nca_file = "nowhere.pem"\n'
+    return GOOD + '[network]\nca_file = "nowhere.pem"\n'
 
 
 Fault = Callable[[Path], str]
@@ -164,7 +164,7 @@ HTTP_CONFIRM = CONFIRM.format(url="https://cdap.example")
     ("wrong", "message"),
     [
         (HTTP_CONFIRM + 'token_file = "nowhere"', "the token file `nowhere` cannot be read"),
-        ('ca_file = "nowhere"\n' + HTTP_CONFIRM, "CA file `nowhere`"),
+        (HTTP_CONFIRM + '[network]\nca_file = "nowhere"\n', "CA file `nowhere`"),
     ],
     ids=["token", "certificates"],
 )

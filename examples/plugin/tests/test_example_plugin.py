@@ -12,7 +12,7 @@ import pytest
 from ranger_cdap import Answer, entity_id
 from ranger_cdap.audit import AuditRecord
 from ranger_cdap.cli.main import main
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.plugins.manager import audit_sinks, plugin_manager
 from ranger_cdap_example import freeze, syslog_sink
@@ -82,7 +82,7 @@ def daemon() -> Iterator[socket.socket]:
 
 def test_records_reach_the_daemon_one_message_each(daemon: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(syslog_sink.VARIABLE, f"127.0.0.1:{daemon.getsockname()[1]}")
-    sink = audit_sinks(plugin_manager())["syslog"](AuditSettings())
+    sink = audit_sinks(plugin_manager())["syslog"](Settings())
     record = AuditRecord(
         repo="cdapdev", reqUser="al\nice", evtTime=1, access="dataset.get", resource="cdap/ns1/kv", resType="dataset",
         action="read", result=1, policy=7,
@@ -102,4 +102,4 @@ def test_records_reach_the_daemon_one_message_each(daemon: socket.socket, monkey
 def test_an_address_that_is_none_is_one_sentence(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(syslog_sink.VARIABLE, address)
     with pytest.raises(ConfigError, match="must be HOST:PORT"):
-        syslog_sink.syslog_sink(AuditSettings())
+        syslog_sink.syslog_sink(Settings())

@@ -6,7 +6,7 @@ from typing import Self
 
 import msgspec
 
-from ranger_cdap.config import RangerSettings, Secret
+from ranger_cdap.config import Secret, Settings
 from ranger_cdap.policies.client.sign_in import AccountSource, AuthMethod
 
 
@@ -27,14 +27,14 @@ class AdminConnection(msgspec.Struct, frozen=True):
     connect_timeout: float = 5.0
     read_timeout: float = 30.0
     attempts: int = 3
-    allow_plain_http: bool = False
+    plain_hosts: tuple[str, ...] = ()
     rate: float = 0.0
     source: AccountSource | None = None
 
     @classmethod
     def of(
         cls,
-        ranger: RangerSettings,
+        settings: Settings,
         username: str,
         password: Secret,
         *,
@@ -42,18 +42,19 @@ class AdminConnection(msgspec.Struct, frozen=True):
         source: AccountSource | None = None,
     ) -> Self:
         """Return the connection to the Ranger Admin of the settings, with this account."""
+        ranger = settings.ranger
         return cls(
             ranger.url,
             username=username,
             password=password,
             auth=ranger.auth,
-            ca_file=ranger.ca_file,
+            ca_file=settings.network.ca_file,
             cert_file=ranger.cert_file,
             key_file=ranger.key_file,
             connect_timeout=ranger.connect_timeout,
             read_timeout=ranger.read_timeout,
             attempts=ranger.attempts,
-            allow_plain_http=ranger.allow_plain_http,
+            plain_hosts=settings.network.plain_hosts,
             rate=rate,
             source=source,
         )

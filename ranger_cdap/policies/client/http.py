@@ -74,8 +74,7 @@ class AdminHttp:
 
     def __init__(self, connection: AdminConnection) -> None:
         self._urls = tuple(
-            checked_address(one, RANGER, allow_plain_http=connection.allow_plain_http)
-            for one in addresses(connection.url) or ("",)
+            checked_address(one, RANGER, connection.plain_hosts) for one in addresses(connection.url) or ("",)
         )
         self._first = 0
         self._secrets = (connection.password,)
@@ -179,7 +178,7 @@ class AdminHttp:
             raise AdminUnreachable(str(e), **where) from None
         except NoResponse as e:
             kind = NotConnected if e.unsent else AdminUnreachable
-            advice = " (`ranger.ca_file` names the CA to trust)" if e.of_tls else ""
+            advice = " (`network.ca_file` names the CA to trust)" if e.of_tls else ""
             raise kind(f"Ranger Admin at `{url}` cannot be reached: {e}{advice}", **where) from None
         return AdminResponse(method, path, status, body)
 

@@ -13,7 +13,7 @@ from apache_ranger.client.ranger_user_mgmt_client import RangerUserMgmtClient
 from apache_ranger.utils import API
 
 from ranger_cdap.cdap.grant import Grant, GranteeKind
-from ranger_cdap.config import RangerSettings, Secret
+from ranger_cdap.config import Secret, Settings
 from ranger_cdap.errors import NotFound, PolicySetError, UnexpectedAnswer
 from ranger_cdap.policies.client import endpoints
 from ranger_cdap.policies.client.connection import AdminConnection
@@ -54,7 +54,7 @@ class RangerAdmin:
     @classmethod
     def connect(
         cls,
-        ranger: RangerSettings,
+        settings: Settings,
         username: str,
         password: Secret,
         *,
@@ -62,7 +62,7 @@ class RangerAdmin:
         source: AccountSource | None = None,
     ) -> Self:
         """Return a client for the Ranger Admin of the settings, with this account; `source` names it in errors."""
-        return cls(AdminConnection.of(ranger, username, password, rate=rate, source=source))
+        return cls(AdminConnection.of(settings, username, password, rate=rate, source=source))
 
     def close(self) -> None:
         """Close the session."""

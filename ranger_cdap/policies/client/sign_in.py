@@ -69,7 +69,7 @@ class TlsFiles(msgspec.Struct, frozen=True):
     key_file: str | None = None
 
     @classmethod
-    def of(cls, *files: Path | None) -> Self:
+    def of(cls, *files: Path | str | None) -> Self:
         """Return the files, in the order of the fields."""
         return cls(*(str(file) if file else None for file in files))
 

@@ -20,7 +20,7 @@ _PATH: Final = "/access/v1/evaluations"
 _CONNECT_SECONDS: Final = 2.0
 _READ_SECONDS: Final = 5.0
 _LARGEST: Final = 1 << 20
-_TLS_ADVICE: Final = " (`sync.ca_file` names the CA to trust, `sync.cert_file` the certificate to show it)"
+_TLS_ADVICE: Final = " (`network.ca_file` names the CA to trust, `sync.cert_file` the certificate to show it)"
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -51,11 +51,10 @@ class EvaluationClient:
 
     def __init__(self, settings: Settings) -> None:
         sync, confirm = settings.sync, settings.sync.confirm
-        permitted = confirm.allow_plain_http
-        self.url = checked_address(confirm.decision_service, DECISION_SERVICE, allow_plain_http=permitted)
+        self.url = checked_address(confirm.decision_service, DECISION_SERVICE, settings.network.plain_hosts)
         self.problem = ""
         self._user, self._service, self._instance = confirm.user, settings.ranger.service, settings.cdap.instance
-        tls = TlsFiles.of(sync.ca_file, sync.cert_file, sync.key_file)
+        tls = TlsFiles.of(settings.network.ca_file, sync.cert_file, sync.key_file)
         self._exchange = Exchange(tls, connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
         credentials = base64.b64encode(f"{confirm.caller}:{confirm.secret.reveal()}".encode()).decode()
         self._headers = {"Authorization": f"Basic {credentials}", "Content-Type": "application/json"}

@@ -83,7 +83,7 @@ _FAILURES: Final[tuple[tuple[type[Exception], NotifyProblem], ...]] = (
         ssl.SSLError,
         NotifyProblem(
             "cannot be reached: its certificate or TLS settings are not accepted",
-            "`sync.ca_file` names the CA to trust, `sync.cert_file` the certificate to show it",
+            "`network.ca_file` names the CA to trust, `sync.cert_file` the certificate to show it",
         ),
     ),
     (socket.gaierror, NotifyProblem("cannot be reached: its name cannot be resolved", _URL)),
@@ -131,13 +131,13 @@ def check_notify(settings: Settings) -> None:
     if settings.sync.notify:
         _tls(settings).context()
     for service in settings.sync.notify:
-        _address(service)
+        _address(service, settings)
         _headers(service)
 
 
 def _with_each(settings: Settings, talk: _Talk, timeout: float) -> tuple[NotifyResult, ...]:
-    services, ranger, tls = settings.sync.notify, settings.ranger.service, _tls(settings)
-    begun = [_begin(service, tls, partial(_safely, talk, service, ranger), timeout) for service in services]
+    services, ranger = settings.sync.notify, settings.ranger.service
+    begun = [_begin(service, settings, partial(_safely, talk, service, ranger), timeout) for service in services]
     found = [one() if callable(one) else one for one in begun]
     # The loader accepts no address with a password; none is shown here either.
     return tuple(
@@ -146,11 +146,14 @@ def _with_each(settings: Settings, talk: _Talk, timeout: float) -> tuple[NotifyR
 
 
 def _begin(
-    service: NotifySettings, tls: TlsFiles, talk: Callable[[AbortableConnection], NotifyProblem | None], timeout: float
+    service: NotifySettings,
+    settings: Settings,
+    talk: Callable[[AbortableConnection], NotifyProblem | None],
+    timeout: float,
 ) -> NotifyProblem | Callable[[], NotifyProblem | None]:
     """Begin a conversation; return the function that waits for its result."""
     try:
-        connection = AbortableConnection(_address(service), tls, timeout)
+        connection = AbortableConnection(_address(service, settings), _tls(settings), timeout)
         conversation = Conversation(connection, talk, timeout=timeout)
     except (ConfigError, RuntimeError) as e:
         return _problem_of(e)
@@ -174,7 +177,9 @@ def _safely(talk: _Talk, service: NotifySettings, ranger: str, connection: Abort
 
 def _problem_of(error: Exception) -> NotifyProblem:
     if isinstance(error, ConfigError):
-        return NotifyProblem(f"was not notified: {error}", "correct `[[sync.notify]]` or the certificates of `[sync]`")
+        return NotifyProblem(
+            f"was not notified: {error}", "correct `[[sync.notify]]`, the certificates of `[sync]` or `network.ca_file`"
+        )
     found = (problem for kind, problem in _FAILURES if isinstance(error, kind))
     return next(found, NotifyProblem(f"was not notified: {type(error).__name__}", "report it as a defect"))
 
@@ -191,12 +196,12 @@ def _try(service: NotifySettings, ranger: str, connection: AbortableConnection) 
     return None if status == HTTPStatus.BAD_REQUEST else _problem_with(status)
 
 
-def _address(service: NotifySettings) -> Address:
-    return checked_address(service.url, NOTIFY, allow_plain_http=service.allow_plain_http)
+def _address(service: NotifySettings, settings: Settings) -> Address:
+    return checked_address(service.url, NOTIFY, settings.network.plain_hosts)
 
 
 def _tls(settings: Settings) -> TlsFiles:
-    return TlsFiles.of(settings.sync.ca_file, settings.sync.cert_file, settings.sync.key_file)
+    return TlsFiles.of(settings.network.ca_file, settings.sync.cert_file, settings.sync.key_file)
 
 
 def _headers(service: NotifySettings) -> Mapping[str, str]:

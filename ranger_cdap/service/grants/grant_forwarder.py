@@ -81,7 +81,7 @@ class GrantForwarder:
         if not account.bridge_username and settings.ranger.auth not in _WITHOUT_A_NAME:
             raise ConfigError('`service.grants = "bridge"` needs `service.bridge_username` and `bridge_password`')
         admin = RangerAdmin.connect(
-            settings.ranger, account.bridge_username, account.bridge_password, source=AccountSource.BRIDGE
+            settings, account.bridge_username, account.bridge_password, source=AccountSource.BRIDGE
         )
         return cls(authorizer, service, admin, to_roles=account.roles == "bridge")
 

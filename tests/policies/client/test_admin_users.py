@@ -33,7 +33,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
     with EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server:
         plugin = PluginSettings(username="plugin", password=PASSWORD, cache_dir=tmp_path)
         found = Settings(ranger=RangerSettings(url=server.url), plugin=plugin, admin=AdminSettings(users=("ann",)))
-        with RangerAdmin.connect(found.ranger, "admin", PASSWORD) as admin:
+        with RangerAdmin.connect(found, "admin", PASSWORD) as admin:
             for name in ("plugin", "ann", "bob"):
                 admin.create_user(name, PASSWORD)
             wanted = DesiredState(SERVICE, "cdap", plugin_account="plugin", admin_users=found.admin.users)
@@ -52,12 +52,12 @@ def policy(user: str, number: int = 1) -> Policy:
 
 
 def test_an_administrator_edits_every_policy_and_others_none(settings: Settings) -> None:
-    with RangerAdmin.connect(settings.ranger, "ann", PASSWORD) as ann:
+    with RangerAdmin.connect(settings, "ann", PASSWORD) as ann:
         made = ann.create_policy(policy("bob"))
         made.policy_items[0].users.append("ann")
         assert ann.update_policy(made).policy_items[0].users == ["bob", "ann"]
     with (
-        RangerAdmin.connect(settings.ranger, "bob", PASSWORD) as bob,
+        RangerAdmin.connect(settings, "bob", PASSWORD) as bob,
         pytest.raises((AccessForbidden, RangerAdminError)),
     ):
         bob.create_policy(policy("bob", 2))

@@ -44,7 +44,7 @@ each_release = pytest.mark.parametrize("release", RELEASES, ids=lambda release: 
 def ranger_of(release: Release) -> Iterator[tuple[RangerSettings, RangerAdmin]]:
     with EmbeddedAdmin(admin_password=PASSWORD.reveal()) as server, older_ranger(server.url, release) as url:
         settings = RangerSettings(url=url)
-        with RangerAdmin.connect(settings, "admin", PASSWORD) as admin:
+        with RangerAdmin.connect(Settings(ranger=settings), "admin", PASSWORD) as admin:
             yield settings, admin
 
 

@@ -66,7 +66,7 @@ def test_who_does_not_want_groups_does_not_ask_for_users(ranger: FakeRanger, set
     ranger.answers(403, b"", "users")
     plugin = msgspec.structs.replace(settings.plugin, use_ranger_groups=False)
     with PolicyRefresher(
-        RangerAdmin.connect(settings.ranger, plugin.username, plugin.password),
+        RangerAdmin.connect(settings, plugin.username, plugin.password),
         msgspec.structs.replace(settings, plugin=plugin),
         clock=clock,
     ) as refresher:

@@ -12,7 +12,7 @@ import responses
 
 from ranger_cdap.cdap.entity import parse_entity
 from ranger_cdap.cdap.profile import load_profile, profile_names
-from ranger_cdap.config import CallerSettings, ConfirmSettings, Secret, Settings, SyncSettings
+from ranger_cdap.config import CallerSettings, ConfirmSettings, NetworkSettings, Secret, Settings, SyncSettings
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
@@ -119,10 +119,10 @@ def test_a_service_that_requires_client_certificates_is_shown_that_of_the_settin
     shown, shown_key = signer.client().put(tmp_path / "client.pem", tmp_path / "client.key")
     with serving(READS_ALL, tmp_path, tls_certificate=certificate, tls_key=key, tls_client_ca=ca) as world:
         asking = settings(world.url)
-        sync = msgspec.structs.replace(asking.sync, ca_file=ca)
+        sync = asking.sync
         if shows != "none":
             sync = msgspec.structs.replace(sync, cert_file=shown, key_file=shown_key)
-        allowed, said = may_get(Settings(sync=sync))
+        allowed, said = may_get(Settings(sync=sync, network=NetworkSettings(ca_file=str(ca))))
     right = shows == "a client certificate"
     assert (allowed, "`sync.cert_file` the certificate to show" in said) == (right, not right)
 

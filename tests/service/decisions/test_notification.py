@@ -19,7 +19,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, strategies
 from hypothesis import settings as search
 
-from ranger_cdap.config import NotifySettings, RangerSettings, Secret, Settings, SyncSettings, read_configuration
+from ranger_cdap.config import (
+    NetworkSettings,
+    NotifySettings,
+    RangerSettings,
+    Secret,
+    Settings,
+    SyncSettings,
+    read_configuration,
+)
 from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.service.decisions import notification
 from ranger_cdap.service.decisions.notification import NotifyResult, notify, rehearse
@@ -45,8 +53,11 @@ def one(url: str, **more: Any) -> NotifySettings:
     return NotifySettings(url=url, **given)
 
 
-def to(*services: NotifySettings, **files: Path) -> Settings:
-    return Settings(sync=SyncSettings(notify=services, **files))
+def to(
+    *services: NotifySettings, plain_hosts: tuple[str, ...] = (), ca_file: Path | None = None, **files: Path
+) -> Settings:
+    network = NetworkSettings(ca_file=str(ca_file) if ca_file else None, plain_hosts=plain_hosts)
+    return Settings(sync=SyncSettings(notify=services, **files), network=network)
 
 
 def of(world: World, caller: str = "refresh", **files: Path) -> Settings:
@@ -225,7 +236,7 @@ def test_the_secret_goes_to_a_server_with_a_valid_certificate_only(held: str, tm
         ca = put(tmp_path / "ca.pem", authority.pem)
         said = problem(notify(to(one(f"https://127.0.0.1:{server.port}"), ca_file=ca), SLACK))
     assert [CREDENTIALS in request for request in heard] == ([True] if held == "its own" else [])
-    assert ("`sync.ca_file` names the CA to trust" in said) is (held != "its own")
+    assert ("`network.ca_file` names the CA to trust" in said) is (held != "its own")
 
 
 # --- servers that do what they can -----------------------------------------------------------------------------------
@@ -368,7 +379,7 @@ def test_a_name_that_is_looked_up_for_long_holds_no_run(
         with monkeypatch.context() as patch:
             patch.setattr(socket, "getaddrinfo", look_up)
             assert "did not answer within the time-out" in notified(
-                to(one("http://slow.example", allow_plain_http=True))
+                to(one("http://slow.example"), plain_hosts=("slow.example",))
             )
             resolved.set()
             for thread in under_way():

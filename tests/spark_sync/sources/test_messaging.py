@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranger_cdap.config import SourceSettings
+from ranger_cdap.config import NetworkSettings, SourceSettings
 from ranger_cdap.errors import CdapError, CdapUnreachable, ConfigError, SyncError
 from spark_sync.sources.messaging import MessagingReader, Span, Topic, check
 from tests.spark_sync.sources.messaging_service import MessagingService, message_id, messaging_service
@@ -145,7 +145,6 @@ def test_nothing_new_is_no_task(service: MessagingService) -> None:
         ({}, "needs `url`"),
         ({"url": "cdap:1"}, "must be an address like"),
         ({"url": "http://me:word@cdap:1"}, "must not hold a user name or password"),
-        ({"url": "http://cdap:1"}, "`sync.sources\\[\\].allow_plain_http = true`"),
         ({"url": "https://cdap:1", "topic": ""}, "needs `url`"),
     ],
 )
@@ -153,6 +152,13 @@ def test_settings(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
         check(SourceSettings(name="m", kind="audit-messaging", **given))
     assert "word@" not in str(caught.value)
+
+
+def test_without_tls_a_topic_is_read_from_a_named_host_only() -> None:
+    options = {"url": "http://cdap:1", "topic": "audit"}
+    with pytest.raises(ConfigError, match=r"add `cdap` to `network\.plain_hosts`"):
+        Topic(options | {"plain_hosts": "other,cdap.example"})
+    Topic(options | {"plain_hosts": "other,cdap"})
 
 
 @pytest.mark.spark
@@ -245,7 +251,7 @@ def stream(
 
         with spark_errors():
             query = (
-                source.stream(spark, settings)
+                source.stream(spark, settings, NetworkSettings())
                 .writeStream.trigger(availableNow=True)
                 .option("checkpointLocation", str((directory / "checkpoint").absolute()))
                 .foreachBatch(take)

@@ -98,14 +98,8 @@ initContainers:
       - sync
       - inventory
       - --url={{ $own.baseline.cdapUrl }}
-      {{- if $own.baseline.allowPlainHttp }}
-      - --allow-plain-http
-      {{- end }}
       {{- with $own.baseline.tokenKey }}
       - --token-file=/run/secrets/ranger-cdap/{{ . }}
-      {{- end }}
-      {{- with include "ranger-cdap.caFile" .root }}
-      - --ca-file={{ . }}
       {{- end }}
       - --out=/inventory/{{ $own.baseline.file }}
     env:

@@ -1,13 +1,15 @@
 {{- /* The settings of each program as JSON: those of `settings`, then those that the objects of this chart decide. */ -}}
 {{- define "ranger-cdap.ranger" -}}
 {{- $ranger := dict "url" .root.Values.ranger.urls "service" .root.Values.ranger.service "auth" .root.Values.ranger.auth -}}
-{{- if .root.Values.ranger.allowPlainHttp }}{{ $_ := set $ranger "allow_plain_http" true }}{{ end -}}
-{{- with include "ranger-cdap.caFile" .root }}{{ $_ := set $ranger "ca_file" . }}{{ end -}}
 {{- if .certificate -}}
 {{- $_ := set $ranger "cert_file" "/run/secrets/ranger-client/tls.crt" -}}
 {{- $_ := set $ranger "key_file" "/run/secrets/ranger-client/tls.key" -}}
 {{- end -}}
 {{ $ranger | toJson }}
+{{- end -}}
+
+{{- define "ranger-cdap.network" -}}
+{{- with include "ranger-cdap.caFile" . }}{{ dict "ca_file" . | toJson }}{{ else }}{}{{ end -}}
 {{- end -}}
 
 {{- define "ranger-cdap.decisionServiceSettings" -}}
@@ -30,7 +32,7 @@
 {{- $_ := set $service "tls_probe_key" "/run/secrets/probe/tls.key" -}}
 {{- end -}}
 {{- $ranger := include "ranger-cdap.ranger" (dict "root" . "certificate" $own.rangerCertificate) | fromJson -}}
-{{- $decided := dict "ranger" $ranger "cdap" (dict "instance" .Values.cdap.instance) "plugin" $plugin "service" $service -}}
+{{- $decided := dict "ranger" $ranger "network" (include "ranger-cdap.network" . | fromJson) "cdap" (dict "instance" .Values.cdap.instance) "plugin" $plugin "service" $service -}}
 {{- mustMergeOverwrite (dict) (deepCopy .Values.settings) (deepCopy $own.settings) $decided | toJson -}}
 {{- end -}}
 
@@ -50,7 +52,7 @@
 {{- end -}}
 {{- $_ := set $sync "sources" (concat $sources $own.sources) -}}
 {{- $ranger := include "ranger-cdap.ranger" (dict "root" . "certificate" $own.rangerCertificate) | fromJson -}}
-{{- $decided := dict "ranger" $ranger "cdap" (dict "instance" .Values.cdap.instance) "sync" $sync -}}
+{{- $decided := dict "ranger" $ranger "network" (include "ranger-cdap.network" . | fromJson) "cdap" (dict "instance" .Values.cdap.instance) "sync" $sync -}}
 {{- mustMergeOverwrite (dict) (deepCopy .Values.settings) (deepCopy $own.settings) $decided | toJson -}}
 {{- end -}}
 
@@ -62,9 +64,10 @@
 {{- fail (printf "the name `%s` is too long for what is named after it, or no name of a Service; set `fullname` to at most 30 letters, digits and hyphens" $name) -}}
 {{- end -}}
 {{- if not .Values.ranger.urls }}{{ fail "`ranger.urls` is empty; set it to the addresses of Ranger Admin, like `https://ranger-admin.ranger.svc:6182`" }}{{ end -}}
+{{- $plain := dig "network" "plain_hosts" list .Values.settings | join "," | lower | splitList "," -}}
 {{- range .Values.ranger.urls -}}
-{{- if and (hasPrefix "http:" .) (not $.Values.ranger.allowPlainHttp) -}}
-{{- fail (printf "`ranger.urls` has `%s`, which sends passwords unencrypted; use https, or set `ranger.allowPlainHttp`" .) -}}
+{{- if and (hasPrefix "http:" .) (not (has (get (urlParse .) "hostname" | lower) $plain)) -}}
+{{- fail (printf "`ranger.urls` has `%s`, which sends passwords unencrypted; use https, or set its host in `settings.network.plain_hosts`" .) -}}
 {{- end -}}
 {{- end -}}
 {{- $names := list -}}
@@ -144,8 +147,8 @@
 {{- if ne (len $lists) 1 -}}
 {{- fail "`sync.stage` is `baseline`: set exactly one of `sync.baseline.cdapUrl`, `sync.baseline.configMap` and `sync.baseline.claim`, the list of the entities that exist" -}}
 {{- end -}}
-{{- if and (hasPrefix "http:" .Values.sync.baseline.cdapUrl) (not .Values.sync.baseline.allowPlainHttp) -}}
-{{- fail "`sync.baseline.cdapUrl` is plain `http`, by which the token is sent unencrypted; use https, or set `sync.baseline.allowPlainHttp`" -}}
+{{- if and (hasPrefix "http:" .Values.sync.baseline.cdapUrl) (not (has (get (urlParse .Values.sync.baseline.cdapUrl) "hostname" | lower) $plain)) -}}
+{{- fail "`sync.baseline.cdapUrl` is plain `http`, by which the token is sent unencrypted; use https, or set its host in `settings.network.plain_hosts`" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ranger_cdap.audit import AuditRecord, AuditSink
-from ranger_cdap.config import AuditSettings
+from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError
 
 VARIABLE = "RANGER_CDAP_EXAMPLE_SYSLOG"
@@ -36,7 +36,7 @@ class SyslogSink:
         self._socket.close()
 
 
-def syslog_sink(_: AuditSettings) -> AuditSink:
+def syslog_sink(_: Settings) -> AuditSink:
     """Return the sink for the daemon in the environment variable.
 
     Raises:
