@@ -6,11 +6,12 @@ import asyncio
 import socket
 import ssl
 from contextlib import suppress
-from typing import Final
-
-from starlette.types import ASGIApp
+from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.net.http_connection import READ_AT_ONCE, Door, HttpConnection, HttpLimits
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 _BACKLOG: Final = 128
 _TURNS_TO_END: Final = 3

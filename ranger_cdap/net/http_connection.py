@@ -8,12 +8,13 @@ import time
 from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import Any, Final, Protocol
-
-from starlette.types import ASGIApp
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ranger_cdap.net.http_exchange import HttpExchange, bare_answer
 from ranger_cdap.net.http_request import LONGEST_HEAD, BadRequest, RequestReader
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 READ_AT_ONCE: Final = 16_384
 """Bytes read in one turn of the event loop; after them all other connections have theirs."""

@@ -9,11 +9,12 @@ from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
 from traceback import extract_tb
-from typing import Any, Protocol
-
-from starlette.types import ASGIApp, Message
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ranger_cdap.net.http_request import Incoming
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message
 
 _log = logging.getLogger(__name__)
 

@@ -13,9 +13,10 @@ import socket
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Set
 from contextlib import suppress
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from ranger_cdap.net.http_connection import Address
+if TYPE_CHECKING:
+    from ranger_cdap.net.http_connection import Address
 
 _log = logging.getLogger(__name__)
 

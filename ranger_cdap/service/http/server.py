@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.config import ServiceSettings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.net.asgi_server import AsgiServer
-from ranger_cdap.net.http_connection import HttpLimits
 from ranger_cdap.net.listener import listen, stop_signals
 from ranger_cdap.service.http.connections import Connections, Listener
 from ranger_cdap.service.http.limits import ServiceLimits
@@ -20,6 +18,8 @@ from ranger_cdap.service.http.server_tls import ServerTls
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
+
+    from ranger_cdap.net.asgi_server import AsgiServer
 
 
 _BACKLOG: Final = 128
@@ -82,6 +82,9 @@ class HttpServer:
         self._thread.start()
 
     def _prepared(self, app: ASGIApp) -> AsgiServer:
+        from ranger_cdap.net.asgi_server import AsgiServer
+        from ranger_cdap.net.http_connection import HttpLimits
+
         if self._tls is not None:
             self._socket.before_accepting = self._tls.read_if_changed
         limits = HttpLimits(
