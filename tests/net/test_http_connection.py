@@ -1,6 +1,6 @@
-"""Laws of a server under any stream of bytes: it hears heads only, ends every connection in its time, and others are answered.
+"""Laws of a server under any stream of bytes: heads alone are heard, every connection ends, others are answered.
 
-A state machine opens connections beside an honest caller, with and without TLS, and lets time pass on the server's clock.
+A state machine opens connections beside an honest caller, with and without TLS, and puts the server's clock forward.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import ssl
 import tempfile
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,17 +24,26 @@ pytest.importorskip("httptools")
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from starlette.types import ASGIApp
 
 from ranger_cdap.net.asgi_server import AsgiServer
-from ranger_cdap.net.http_connection import HttpLimits, OpenDoor
+from ranger_cdap.net.http_connection import READ_AT_ONCE, HttpLimits, OpenDoor
+from ranger_cdap.net.http_request import LONGEST_HEAD
 from ranger_cdap.net.listener import listen
 from tests.certificates import Authority
 from tests.net.byte_streams import TRAILING, chunks, illegal, legal_requests
 
 LIMITS = HttpLimits(longest_body=10_000, request_seconds=1_000, idle_seconds=1_000, stop_seconds=5)
-LONGEST_WAIT = 3 * 1_000.0
-"""For the rest of a request, for the reader of its answer, and for the end."""
 PATIENCE = 10.0  # real seconds: for a machine that is busy
+CHUNKED = b" HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+DRIPPING = [
+    (b"GET / HTTP/1.1\r\nX-A: ", b"a"),
+    (b"POST /echo" + CHUNKED, b"1\r\na\r\n"),
+    (b"POST /deaf" + CHUNKED, b"1\r\na\r\n"),
+    (b"POST /echo" + CHUNKED + b"0\r\nX-A: ", b"a"),
+    (b"", b"\r\n"),
+]
+"""What begins a request that goes on for ever, and how it goes on."""
 HONEST = b"GET /honest HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
 
@@ -69,10 +79,9 @@ class Echo:
 class Running:
     """A server in a thread, on a clock that can be put forward."""
 
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        self.app = Echo()
+    def __init__(self, app: ASGIApp, tls: ssl.SSLContext | None = None, limits: HttpLimits = LIMITS) -> None:
         self.loop = ClockedLoop()
-        self.server = AsgiServer(self.app, LIMITS, OpenDoor(), tls)
+        self.server = AsgiServer(app, limits, OpenDoor(), tls)
         self._listening = listen("127.0.0.1", 0, backlog=100, advice="")
         self.port = self._listening.getsockname()[1]
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -107,7 +116,8 @@ class Streams(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         context, self._client = contexts() if self.tls else (None, None)
-        self.running = Running(context)
+        self.app = Echo()
+        self.running = Running(self.app, context)
         self.open: list[socket.socket] = []
 
     def connect(self) -> socket.socket:
@@ -127,7 +137,7 @@ class Streams(RuleBasedStateMachine):
                 legal_requests().map(lambda one: one.data),
                 legal_requests().flatmap(lambda one: st.integers(0, len(one.data)).map(lambda to: one.data[:to])),
                 illegal,
-                st.just(b"POST /deaf HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"),
+                st.just(b"POST /deaf" + CHUNKED),
                 st.binary(max_size=40).flatmap(chunks),
                 st.sampled_from([b"x" * 70_000, b"X-A: b\r\n" * 5_000, b"5\r\nabcde\r\n" * 3_000]),
             )
@@ -164,12 +174,19 @@ class Streams(RuleBasedStateMachine):
 
     @rule()
     def nobody_is_heard_for_ever(self) -> None:
-        """After the time of all that can be waited for, every connection has been closed."""
-        for _ in range(4):
-            self.running.pass_time(LONGEST_WAIT)
+        """After the time of all that can be waited for, every connection has been closed, whatever still comes."""
+        self.open += [self.connect() for _ in DRIPPING]
+        for connection, (begin, _) in zip(self.open[-len(DRIPPING) :], DRIPPING, strict=True):
+            connection.sendall(begin)
+        drops = [b"a"] * (len(self.open) - len(DRIPPING)) + [drop for _, drop in DRIPPING]
+        for _ in range(8):
+            self.running.pass_time(0.9 * LIMITS.request_seconds)
+            for connection, drop in zip(self.open, drops, strict=True):
+                with suppress(OSError):
+                    connection.sendall(drop)
         for connection in self.open:
             connection.settimeout(PATIENCE)
-            with suppress(ConnectionError, ssl.SSLError, BrokenPipeError):
+            with suppress(ConnectionError, ssl.SSLError):
                 while connection.recv(65_536):
                     pass
             connection.close()
@@ -187,7 +204,7 @@ class Streams(RuleBasedStateMachine):
 
     @invariant()
     def no_field_after_a_head_is_heard(self) -> None:
-        assert not any(name.startswith(TRAILING) for name in self.running.app.names)
+        assert not any(name.startswith(TRAILING) for name in self.app.names)
 
     def teardown(self) -> None:
         for connection in self.open:
@@ -216,3 +233,64 @@ TestStreams = Streams.TestCase
 TestStreams.settings = FEW
 TestStreamsOverTls = StreamsOverTls.TestCase
 TestStreamsOverTls.settings = FEW
+
+
+def test_content_that_nobody_takes_is_not_kept() -> None:
+    """While the application does something else the client waits; then all of the content comes, in small pieces."""
+    sizes: list[int] = []
+    takes = threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, takes.wait, PATIENCE)
+        more = True
+        while more:
+            message = await receive()
+            sizes.append(len(message["body"]))
+            more = message["more_body"]
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    length = 20_000_000
+    running = Running(app, limits=replace(LIMITS, longest_body=length))
+    with socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % length)
+        connection.settimeout(0.5)
+        content = memoryview(bytes(length))
+        sent = 0
+        with suppress(TimeoutError):
+            while sent < length:
+                sent += connection.send(content[sent:])
+        assert sent < length, "it waits"
+        takes.set()
+        connection.settimeout(PATIENCE)
+        connection.sendall(content[sent:])
+        assert connection.recv(1_000).startswith(b"HTTP/1.1 204")
+    running.stop()
+    assert sum(sizes) == length
+    assert max(sizes) <= LONGEST_HEAD + READ_AT_ONCE
+
+
+def test_what_is_sent_ahead_of_an_answer_is_one_request_or_ends_the_connection() -> None:
+    asked: list[str] = []
+    began, answers = threading.Event(), threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asked.append(scope["path"])
+        began.set()
+        await asyncio.get_running_loop().run_in_executor(None, answers.wait, PATIENCE)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    running = Running(app)
+    with socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE) as connection:
+        connection.sendall(b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert began.wait(PATIENCE)
+        # Nothing is read meanwhile; then these come in one piece.
+        connection.sendall(b"".join(b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n" % n for n in (2, 3, 4)))
+        answers.set()
+        got = b""
+        while piece := connection.recv(1_000):
+            got += piece
+    running.stop()
+    assert asked == ["/1", "/2", "/3"]
+    assert [b"connection: close" in one for one in got.split(b"HTTP/1.1 200")[1:]] == [False, False, True]
