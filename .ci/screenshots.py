@@ -36,7 +36,6 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SECRET = "only-for-this-picture"  # noqa: S105 - of a service that lives for seconds
-DARK, LIGHT = (f"--blink-settings=preferredColorScheme={scheme}" for scheme in (0, 1))
 CONSOLE = {
     "page.png": ("/?user=hugo.adeyemi&groups=hr-analysts&operation=dataset.get&entity=dataset:hr.mart_salaries", 1160),
     "console-what.png": ("/what?user=hugo.adeyemi", 1000),
@@ -61,12 +60,12 @@ cache_dir = "{directory}/cache"
 
 
 def take(url: str, name: str, height: int) -> None:
-    """Write what a browser shows of a page into docs/images, on a light screen and on a dark one."""
-    for scheme, file in {LIGHT: IMAGES / name, DARK: IMAGES / name.replace(".png", "-dark.png")}.items():
-        with tempfile.TemporaryDirectory() as profile:
-            flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}"]
-            picture = [scheme, f"--window-size=1000,{height}", f"--screenshot={file}"]
-            subprocess.run([PROGRAM or "chromium", *flags, *picture, url], check=True, capture_output=True, timeout=60)
+    """Write what a browser shows of a page on a light screen into docs/images."""
+    with tempfile.TemporaryDirectory() as profile:
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}"]
+        light = "--blink-settings=preferredColorScheme=1"
+        picture = [light, f"--window-size=1000,{height}", f"--screenshot={IMAGES / name}"]
+        subprocess.run([PROGRAM or "chromium", *flags, *picture, url], check=True, capture_output=True, timeout=60)
 
 
 def take_analyses(directory: Path) -> None:

@@ -20,7 +20,11 @@ _HEAD = """\
 Answers go to standard output, everything else to standard error. Progress is shown on a terminal only. Each command
 prints text for people or, with `--json`, one JSON document for programs; its keys are written like `policy_id`,
 those of Ranger's own documents as in Ranger. `NO_COLOR` in the environment disables colours. Every command has `-h`.
-`ranger-cdap completion bash` (or `zsh`, `fish`) prints a completion script for the shell.
+
+`_RANGER_CDAP_COMPLETE=bash_source ranger-cdap` prints a script by which bash completes commands, options, operations,
+entity types and profiles, for a file `ranger-cdap` in `~/.local/share/bash-completion/completions`; `zsh_source` one
+for a file `_ranger-cdap` in a folder of `$fpath`, `fish_source` one for
+`~/.config/fish/completions/ranger-cdap.fish`.
 
 An entity is written as its type and its name: `dataset:ns1.purchases`, `program:ns1.app.workflow.W`, `instance:`.
 Operations are listed in [operations.md](operations.md), settings in [configuration.md](configuration.md). A FILE of

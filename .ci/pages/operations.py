@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pages import table
 from ranger_cdap.cdap.profile import load_profile, profile_names
-from ranger_cdap.cli.operations_text import OperationText, differences, lines
+from ranger_cdap.cli.operations_text import OperationText, differing, lines
 from tests.cdap.cdap_coverage import undecided
 
 _HEAD = """\
@@ -55,7 +55,7 @@ def page() -> str:
     parts = [_HEAD, f"## Profile `default`: {default.title}\n", _operations(lines(default))]
     for profile in map(load_profile, profile_names()[1:]):
         parts += [f"## Profile `{profile.name}`: {profile.title}\n", "Differences from `default`:\n"]
-        parts.append(_operations(line for _, line, _ in differences(profile, default) if line is not None))
+        parts.append(_operations(differing(profile, default)))
     parts += ["## Options\n", "Settings of `[cdap]`, off by default; suggested in the comments on document 003.\n"]
     details = sorted({line.operation.rpartition(".")[2] for line in lines(default) if line.shows == "details"})
     rows = [(f"`{name}`", text.format(details=", ".join(details)), requirement) for name, requirement, text in _OPTIONS]

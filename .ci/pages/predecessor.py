@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
+from importlib.resources import files
+from typing import Final
 
 from pages import table
 from ranger_cdap.config import core_site
 from ranger_cdap.config.cdap_site import SiteProperty, known_properties
-from ranger_cdap.config.hadoop import _AUDIT_SWITCH, _TLS_FILE_KEY, TLS_FILE, _rows, _why_unusable
+from ranger_cdap.config.hadoop import TLS_FILE
 from ranger_cdap.config.jceks import jceks_note
 
 _HEAD = """\
@@ -24,6 +27,13 @@ _GROUPS = """
 stops the program, because a deny would miss a member of a group.
 
 """
+
+
+# Keys that the loader follows itself.
+_FOLLOWED: Final = {
+    "ranger.plugin.cdap.policy.rest.ssl.config.file": f"names `{TLS_FILE}`, which is read",
+    "xasecure.audit.is.enabled": "`false` empties `audit.sinks`",
+}
 
 
 def properties() -> list[SiteProperty]:
@@ -50,12 +60,11 @@ def _keys() -> Iterator[tuple[str, str]]:
 
 
 def _of_files() -> Iterator[tuple[str, str]]:
-    yield _TLS_FILE_KEY, f"names `{TLS_FILE}`, which is read"
-    yield _AUDIT_SWITCH, "`false` empties `audit.sinks`"
-    for key, row in _rows().items():
+    yield from _FOLLOWED.items()
+    for key, row in tomllib.loads(files("ranger_cdap.config").joinpath("hadoop.toml").read_text("utf-8")).items():
         match row:
-            case {"unusable": _}:
-                fate = f"not used: {_why_unusable(row, '')}"
+            case {"unusable": why}:
+                fate = f"not used: {jceks_note('', '', why) if 'alias' in row else why}"
             case {"part_of": setting}:
                 fate = f"becomes a part of `{setting}`"
             case _:

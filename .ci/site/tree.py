@@ -25,8 +25,6 @@ _CODE_OR_LINK: Final = re.compile(
     r"^```.*?^```$|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n\n).)*?(?<!`)(?P=ticks)(?!`)|\]\((?P<target>[^)\s]+)\)",
     re.MULTILINE | re.DOTALL,
 )
-# A picture that may have a dark one beside it.
-_IMAGE: Final = re.compile(r"(?P<start>!\[[^]]*\]\()(?P<light>[^)\s]+\.png)\)")
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -41,7 +39,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links lead to the pages of what they name, and pictures follow the reader's choice of light or dark."""
+    """Let links lead to the pages of what they name."""
     here = PurePosixPath(page.file.src_uri)
 
     def rewritten(found: re.Match[str]) -> str:
@@ -55,7 +53,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         _, anchor, fragment = found["target"].partition("#")
         return f"]({os.path.relpath(uri(target), here.parent)}{anchor}{fragment})"
 
-    markdown = _IMAGE.sub(lambda found: _of_both(found, Path(here)), markdown)
     return _CODE_OR_LINK.sub(rewritten, markdown)
 
 
@@ -104,26 +101,13 @@ def uri(path: Path) -> str:
     return shown if path.suffix in {".md", ".png"} else f"{shown}.md"
 
 
-def dark_of(picture: str) -> str:
-    """Return the name of the picture for dark pages."""
-    return picture.replace(".png", "-dark.png")
-
-
-def _of_both(found: re.Match[str], page: Path) -> str:
-    if not _target(page, dark_of(found["light"])):
-        return found[0]
-    light, dark = f"{found['light']}#only-light", f"{dark_of(found['light'])}#only-dark"
-    return f"{found['start']}{light})\n{found['start']}{dark})"
-
-
 def _linked(path: Path) -> Iterator[Path]:
     if (ROOT / path).is_dir():
         yield from _files_of(path)
     elif path.suffix == ".md":
         text = (ROOT / path).read_text(encoding="utf-8")
-        pictures = [dark_of(found["light"]) for found in _IMAGE.finditer(text)]
         targets = [found["target"] for found in _CODE_OR_LINK.finditer(text) if found["target"]]
-        yield from filter(None, (_target(path, target) for target in (*targets, *pictures)))
+        yield from filter(None, (_target(path, target) for target in targets))
 
 
 def _target(page: Path, link: str) -> Path | None:

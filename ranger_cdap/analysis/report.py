@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,10 +34,11 @@ _STEPS: Final = 2_000
 class ImpactRow:
     """Access that changes by one item on one resource; each access type of an exact row has a witness.
 
-    `policy_id` is None for super users. All that changes is on `levels`; they are those of the item, `item_levels`, or
-    a part of them.
+    `gained` is False for access that is lost; `policy_id` is None for super users. All that changes is
+    on `levels`; they are those of the item, `item_levels`, or a part of them.
     """
 
+    gained: bool
     policy_id: int | None
     policy_name: str
     item: int | None
@@ -55,7 +56,6 @@ class ImpactRow:
     witnesses: Mapping[str, Witness]
     partial: bool
     """True if `levels` also cover requests of the item that do not change, because both sets allow them."""
-    changes: tuple[ChangedAccess, ...]
 
     @property
     def place(self) -> str:
@@ -74,17 +74,18 @@ class ImpactRow:
         return f"policy {self.policy_id}{name}, item {self.item}{tag}{zone}{where}"
 
 
-def gained_rows(found: Impact) -> list[ImpactRow]:
-    """Return the access that the new set adds."""
-    return _rows(found.gained, found.pair.new, Narrowing(found.pair))
+def impact_rows(found: Impact) -> list[ImpactRow]:
+    """Return the access that the new set adds, then that which only the old set allows."""
+    narrowing = Narrowing(found.pair)
+    return [
+        *_rows(found.gained, found.pair.new, narrowing, gained=True),
+        *_rows(found.lost, found.pair.old, narrowing, gained=False),
+    ]
 
 
-def lost_rows(found: Impact) -> list[ImpactRow]:
-    """Return the access that only the old set allows."""
-    return _rows(found.lost, found.pair.old, Narrowing(found.pair))
-
-
-def _rows(changes: Iterable[ChangedAccess], space: PolicySpace, narrowing: Narrowing) -> list[ImpactRow]:
+def _rows(
+    changes: Iterable[ChangedAccess], space: PolicySpace, narrowing: Narrowing, *, gained: bool
+) -> Iterator[ImpactRow]:
     groups: dict[tuple[object, ...], list[ChangedAccess]] = {}
     for one in changes:
         source, policy = one.source, one.source.ruling.policy if one.source.ruling else None
@@ -93,10 +94,10 @@ def _rows(changes: Iterable[ChangedAccess], space: PolicySpace, narrowing: Narro
         key = (source.zone, id(policy), id(source.item), id(source.occurrence), region, kinds)
         groups.setdefault(key, []).append(one)
     search = RowSearch(space, _STEPS)
-    return [_row(tuple(group), search, narrowing) for group in groups.values()]
+    return (_row(group, search, narrowing, gained=gained) for group in groups.values())
 
 
-def _row(group: tuple[ChangedAccess, ...], search: RowSearch, narrowing: Narrowing) -> ImpactRow:
+def _row(group: Sequence[ChangedAccess], search: RowSearch, narrowing: Narrowing, *, gained: bool) -> ImpactRow:
     space = search.space
     first, source = group[0], group[0].source
     ruling, item, region = source.ruling, source.item, source.region
@@ -109,6 +110,7 @@ def _row(group: tuple[ChangedAccess, ...], search: RowSearch, narrowing: Narrowi
         inside = [space.maker.table.level(n, e) for n, e in zip(region.path, elements, strict=True) if e is not None]
         partial = _is_partial(group, search, inside)
     return ImpactRow(
+        gained=gained,
         policy_id=ruling.policy.id if ruling else None,
         policy_name=ruling.policy.name if ruling else "",
         item=item.number if item else None,
@@ -125,7 +127,6 @@ def _row(group: tuple[ChangedAccess, ...], search: RowSearch, narrowing: Narrowi
         doubts=first.doubts,
         witnesses={one.source.access: one.witness for one in group if one.witness is not None},
         partial=partial,
-        changes=group,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -33,15 +33,6 @@ class PresetRight:
 
 
 @dataclass(frozen=True, slots=True)
-class JobOperation:
-    """Operation of a job in a namespace, on everything of its entity type there, or on the one of that name."""
-
-    operation: str
-    namespace: str
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Preset:
     """A job in one profile: its operations, those on the namespace `system`, and what its rights allow besides.
 
@@ -56,16 +47,6 @@ class Preset:
     also: Mapping[str, str]
     system_also: Mapping[str, str]
     ldap: tuple[str, ...]
-
-    def operations_in(self, namespace: str) -> Iterator[JobOperation]:
-        """Yield the operations that are rows of the profile, those on `system` included."""
-        for is_system, names in ((False, self.operations), (True, self.system_operations)):
-            for name in names:
-                kind = name.partition(".")[0]
-                if kind != CONNECTION:
-                    on = {right.name for right in self.rights if (right.is_system, right.type) == (is_system, kind)}
-                    where = SYSTEM_NAMESPACE if is_system else namespace
-                    yield JobOperation(name, where, on.pop() if len(on) == 1 else "")
 
 
 def preset_names() -> tuple[str, ...]:

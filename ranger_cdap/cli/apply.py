@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ranger_cdap.cli.administrator import administrator, confirm
+from ranger_cdap.cli.administrator import administrator, confirm, count_changes
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.export import account, grants_of, wanted_policies
@@ -96,13 +96,7 @@ def make(invocation: Invocation, changes: Sequence[Step], admin: RangerAdmin) ->
     Raises:
         RangerAdminError: one failed; the message has its policy and the number of those before.
     """
-    made = 0
-    try:
-        for _ in carry_out(changes, admin, invocation.settings.ranger.service):
-            made += 1
-    except KeyboardInterrupt:
-        invocation.messages.print(f"{made} of {len(changes)} changes were made; the same command goes on from there")
-        raise
+    count_changes(invocation, carry_out(changes, admin, invocation.settings.ranger.service), len(changes))
 
 
 def _wanted(invocation: Invocation, path: Path, *, delete: bool) -> PolicyCollection:

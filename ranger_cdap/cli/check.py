@@ -9,6 +9,7 @@ from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments, ope
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import GROUPS
 from ranger_cdap.cli.service_option import AskedService, service_option
 from ranger_cdap.errors import NotReady
 from ranger_cdap.questions.answer_documents import as_document, verdict
@@ -28,6 +29,7 @@ from ranger_cdap.questions.answer_documents import as_document, verdict
     },
 )
 @check_arguments
+@GROUPS
 @service_option
 @pass_invocation
 @click.pass_context

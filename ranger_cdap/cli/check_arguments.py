@@ -37,7 +37,7 @@ class CheckArguments:
 
 
 def check_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the arguments and options of a permission check; the command gets them as `asked`."""
+    """Add the arguments and options of a permission check; the command gets them, and `GROUPS`, as `asked`."""
 
     @functools.wraps(command)
     def with_question(
@@ -45,11 +45,11 @@ def check_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
         user: str,
         operation: str,
         entity: EntityId,
-        groups: tuple[str, ...],
         parts: tuple[Part, ...],
         artifact: EntityId | None,
         jar: EntityId | str | None,
         impersonated: str | None,
+        groups: tuple[str, ...] = (),
         **more: Any,
     ) -> Any:
         named = [("artifact", artifact), ("jar", _jar(jar, entity)), *parts]
@@ -76,7 +76,6 @@ def check_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
             help="An uploaded jar, like shop-1.0.0.jar, or the artifact that it becomes, like artifact:ns1.shop.",
         ),
         click.option("--artifact", type=ENTITY, metavar="ENTITY", help="The artifact an application is deployed from."),
-        click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of the user. Repeatable."),
         click.argument("entity", type=ENTITY, metavar="ENTITY"),
         click.argument("operation", type=OPERATION, metavar="OPERATION"),
         click.argument("user"),

@@ -1,24 +1,11 @@
-"""`ranger-cdap completion`: shell completion of commands, options, operations, entity types and profiles."""
+"""Shell completion by click, for bash with names that have colons, and for zsh without a space behind a colon."""
 
 from __future__ import annotations
 
 import os
 from typing import ClassVar, Final
 
-import click
-from click.shell_completion import (
-    BashComplete,
-    FishComplete,
-    ShellComplete,
-    ZshComplete,
-    add_completion_class,
-    split_arg_string,
-)
-
-from ranger_cdap.cli.command import Command
-
-PROGRAM: Final = "ranger-cdap"
-VARIABLE: Final = "_RANGER_CDAP_COMPLETE"
+from click.shell_completion import BashComplete, ShellComplete, ZshComplete, add_completion_class, split_arg_string
 
 # Bash breaks words at colons, so the whole line is sent, and the text before the last colon is not repeated.
 _BASH = """\
@@ -70,28 +57,5 @@ class _Zsh(ZshComplete):
     )
 
 
-SHELLS: Final = {"bash": _Bash, "zsh": _Zsh, "fish": FishComplete}
-for _name, _shell in SHELLS.items():
-    add_completion_class(_shell, _name)
-
-
-@click.command(
-    cls=Command,
-    answers=False,
-    examples=(
-        "ranger-cdap completion bash",
-        "ranger-cdap completion fish",
-    ),
-)
-@click.argument("shell", type=click.Choice(list(SHELLS)), metavar="bash|zsh|fish")
-@click.pass_context
-def completion(context: click.Context, shell: str) -> None:
-    """Print the completion script of SHELL: commands, options, operations, entity types and profiles.
-
-    \b
-    bash: ranger-cdap completion bash > ~/.local/share/bash-completion/completions/ranger-cdap
-    zsh:  ranger-cdap completion zsh > a file `_ranger-cdap` in a folder of $fpath
-    fish: ranger-cdap completion fish > ~/.config/fish/completions/ranger-cdap.fish
-    """
-    root = context.find_root().command
-    click.echo(SHELLS[shell](root, {}, PROGRAM, VARIABLE).source(), nl=False)
+add_completion_class(_Bash)
+add_completion_class(_Zsh)

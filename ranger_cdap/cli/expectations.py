@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -10,9 +11,8 @@ from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.expectation_file import Expectation, read_expectations
-from ranger_cdap.cli.files import read_file, write_file
+from ranger_cdap.cli.files import read_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.junit import ExpectationResult, as_junit
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.errors import NotReady
@@ -24,7 +24,7 @@ from ranger_cdap.questions.policy_index import PolicyIndex
     cls=Command,
     examples=(
         "ranger-cdap policies test expectations.toml",
-        "ranger-cdap policies test expectations.toml --policies download.json --junit report.xml",
+        "ranger-cdap policies test expectations.toml --policies download.json --json",
     ),
     exits={
         ExitCode.OK: "every expectation is met",
@@ -34,12 +34,9 @@ from ranger_cdap.questions.policy_index import PolicyIndex
 )
 @click.argument("file", type=FILE, metavar="FILE")
 @policy_files
-@click.option("--junit", type=FILE, metavar="FILE", help="Write a report as JUnit XML, for CI servers.")
 @pass_invocation
 @click.pass_context
-def test_command(
-    context: click.Context, invocation: Invocation, file: Path, files: PolicyFiles | None, junit: Path | None
-) -> None:
+def test_command(context: click.Context, invocation: Invocation, file: Path, files: PolicyFiles | None) -> None:
     """Test the policies against the expectations of FILE; show those that are not met, and why. Nothing is audited.
 
     FILE is TOML, with a table per expectation; `groups`, `note`, `impersonate` and `with` are optional:
@@ -63,8 +60,6 @@ def test_command(
             expectation.must_be_about(authorizer.decider.config.profile, str(file))
         index = PolicyIndex.of(authorizer.snapshot.documents)
         outcomes = [_outcome(expectation, authorizer, index) for expectation in expectations]
-    if junit is not None:
-        write_file(junit, as_junit(file.name, outcomes))
     failed = [outcome for outcome in outcomes if not outcome.met]
     if invocation.as_json:
         invocation.print_json(
@@ -79,6 +74,27 @@ def test_command(
             invocation.console.print(f"not met: {outcome}")
         invocation.console.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} expectations are met")
     context.exit(ExitCode.NO if failed else ExitCode.OK)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationResult:
+    """The answer to an expectation, and its reason."""
+
+    expectation: Expectation
+    allowed: bool
+    why: str
+    policy_ids: tuple[int, ...]
+
+    @property
+    def met(self) -> bool:
+        """True if the answer is the expected one."""
+        return self.allowed == self.expectation.allowed
+
+    def __str__(self) -> str:
+        expected, actual = (("denied", "allowed")[allowed] for allowed in (self.expectation.allowed, self.allowed))
+        note = f" ({self.expectation.note})" if self.expectation.note else ""
+        text = f"{self.expectation.number}. {self.expectation}: expected {expected}, is {actual}: {self.why}{note}"
+        return " ".join(text.split())
 
 
 def _outcome(expectation: Expectation, authorizer: Authorizer, index: PolicyIndex) -> ExpectationResult:

@@ -13,6 +13,7 @@ from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import GROUPS
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.engine import Problem
 from ranger_cdap.errors import NotReady, suggestion
@@ -33,6 +34,7 @@ _MOST_POLICIES = 20
     exits={ExitCode.OK: "explained, whatever the answer", ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
 )
 @check_arguments
+@GROUPS
 @policy_files
 @pass_invocation
 def explain(invocation: Invocation, asked: CheckArguments, files: PolicyFiles | None) -> None:

@@ -57,6 +57,20 @@ def decoded(path: Path, decode: Callable[[bytes], Decoded]) -> Decoded:
         raise InvalidInput(f"`{path}` cannot be used: {e}") from None
 
 
+def checked(path: Path, decode: Callable[[bytes], object]) -> bytes:
+    """Return the content of a file with a download, decoded once so that an error names this file and no other.
+
+    Raises:
+        InvalidInput: it cannot be read, or is not such a download.
+    """
+
+    def look(content: bytes) -> bytes:
+        decode(content)
+        return content
+
+    return decoded(path, look)
+
+
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
     """Report errors of policies inside this block as errors of the file that the user named.

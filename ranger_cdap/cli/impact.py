@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import click
 
-from ranger_cdap.analysis.expected_changes import matched
 from ranger_cdap.analysis.impact import Impact, impact
-from ranger_cdap.analysis.report import gained_rows, lost_rows
+from ranger_cdap.analysis.report import impact_rows
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.export import account
 from ranger_cdap.cli.files import usable, write_file
-from ranger_cdap.cli.impact_allow_file import read_expected_changes, written_entries
-from ranger_cdap.cli.impact_formats import ImpactReport, document, markdown, on_one_line, table
-from ranger_cdap.cli.impact_page import page
-from ranger_cdap.cli.impact_reports import junit, sarif
+from ranger_cdap.cli.impact_formats import ImpactReport, markdown, on_one_line, page, table
 from ranger_cdap.cli.impact_sources import (
     HistorySource,
     PolicySource,
@@ -34,17 +29,16 @@ from ranger_cdap.cli.policy_files import WITHOUT_TAGS
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.questions.analysis_documents import impact_document
 from ranger_cdap.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
 from ranger_cdap.questions.impact_text import request_text
 
 _SOURCE: Final = PolicySourceParameter()
 FORMATS: Final[Mapping[str, Callable[[ImpactReport], str]]] = {
     "table": table,
-    "json": lambda report: json.dumps(document(report), indent=2, default=str),
+    "json": lambda report: json.dumps(impact_document(report.service, report.rows), indent=2, default=str),
     "markdown": markdown,
     "html": page,
-    "sarif": sarif,
-    "junit": junit,
 }
 
 
@@ -54,8 +48,7 @@ FORMATS: Final[Mapping[str, Callable[[ImpactReport], str]]] = {
     examples=(
         "ranger-cdap policies impact old.json new.json",
         "ranger-cdap policies impact --since 7d",
-        "ranger-cdap policies impact ranger: policies --fail-on gained --allow expected.toml",
-        "ranger-cdap policies impact ranger:7@3 ranger:",
+        "ranger-cdap policies impact ranger: policies --fail-on gained",
         "ranger-cdap policies impact old.json new.json --format markdown --out comment.md",
     ),
     exits={
@@ -71,8 +64,6 @@ FORMATS: Final[Mapping[str, Callable[[ImpactReport], str]]] = {
 @click.option("--tags", type=FILE, metavar="FILE", help="A tag download, for both sets.")
 @click.option("--access", "accesses", metavar="TYPE", multiple=True, help="Only this access type. Repeatable.")
 @click.option("--fail-on", type=click.Choice(["gained", "lost", "any"]), help="Exit with 6 if there is such a row.")
-@click.option("--allow", type=FILE, metavar="FILE", help="Expected changes, as TOML: `--fail-on` ignores their rows.")
-@click.option("--write-allow", type=FILE, metavar="FILE", help="Write a new file that expects all other rows.")
 @click.option(
     "--format", "output_format", type=click.Choice(list(FORMATS)), help="Default: table, or json with --json."
 )
@@ -89,44 +80,31 @@ def impact_command(
     tags: Path | None,
     accesses: tuple[str, ...],
     fail_on: str | None,
-    allow: Path | None,
-    write_allow: Path | None,
     output_format: str | None,
     out: Path | None,
 ) -> None:
     """Show who gains and who loses which access where, if the policies of OLD become those of NEW.
 
-    OLD and NEW are each a file or directory of policies, `ranger:` for what Ranger Admin has now, `ranger:7@3` for that
-    with policy 7 as it was in version 3, or `history:7d` for what this host used 7 days ago, with the roles and tags of
-    then (`plugin.history_dir`; a date or a time in UTC will do as well). Each row has a request as evidence, which both
+    OLD and NEW are each a file or directory of policies, `ranger:` for what Ranger Admin has now, or `history:7d` for
+    what this host used 7 days ago, with the roles and tags of then (`plugin.history_dir`; a date or a time in UTC will
+    do as well). Each row has a request as evidence, which both
     sets have decided. A row that may not be so says what could not be decided. docs/explanation/access-analysis.md
     explains the rows.
     """
-    if write_allow is not None and write_allow.exists():
-        raise InvalidInput(f"`{write_allow}` exists; name a new file")
     old, new = _pair(sets, since)
     read = read_sources(invocation, ranger_user, (old, new), roles, tags)
     before, after = (_engine(invocation, *one) for one in zip((old, new), read, strict=True))
     refuse_unlike(f"those of `{old}`", before, f"those of `{new}`", after)
     compared = compared_accesses(accesses, before, after)
-    expected = read_expected_changes(allow, (before, after)) if allow else ()
     found = impact(before, after, accesses=compared or None)
-    today = datetime.now(UTC).date()
-    rows = (
-        *matched(gained_rows(found), found.pair.new, expected, gained=True, today=today),
-        *matched(lost_rows(found), found.pair.old, expected, gained=False, today=today),
-    )
-    expired = tuple(entry for entry in expected if entry.is_expired(today))
-    used = {one.expected_by.number for one in rows if one.expected_by is not None}
-    compared_all = (entry for entry in expected if not compared or set(entry.accesses) <= set(compared))
-    unused = tuple(entry for entry in compared_all if entry.number not in used and not entry.is_expired(today))
-    report = ImpactReport(
-        after.service_name, old, new, rows, fail_on or "", str(allow) if allow else "", unused, expired
-    )
-    _print(invocation, report, output_format, out)
-    if write_allow is not None:
-        write_file(write_allow, written_entries(one for one in rows if one.expected_by is None))
-    context.exit(_exit_code(invocation, found, report))
+    report = ImpactReport(after.service_name, old, new, impact_rows(found))
+    text = FORMATS[output_format or ("json" if invocation.as_json else "table")](report)
+    if out is not None:
+        write_file(out, text.encode("utf-8") + b"\n")
+    else:
+        invocation.has_answered = True
+        click.echo(text)
+    context.exit(_exit_code(invocation, found, report, fail_on))
 
 
 def _pair(sets: tuple[PolicySource, ...], since: str | None) -> tuple[PolicySource, PolicySource]:
@@ -138,27 +116,14 @@ def _pair(sets: tuple[PolicySource, ...], since: str | None) -> tuple[PolicySour
     return sets[0], sets[1]
 
 
-def _print(invocation: Invocation, report: ImpactReport, output_format: str | None, out: Path | None) -> None:
-    for entry in report.expired:
-        invocation.messages.print(f"warning: `{report.allow_file}`, entry {entry.number} expired on {entry.until}")
-    for entry in report.unused:
-        invocation.messages.print(f"warning: `{report.allow_file}`, entry {entry.number} covers no row; remove it")
-    form = output_format or ("json" if invocation.as_json else "table")
-    text = FORMATS[form](report)
-    if out is not None:
-        write_file(out, text.encode("utf-8") + b"\n")
-        return
-    invocation.has_answered = True
-    click.echo(text)
-
-
-def _exit_code(invocation: Invocation, found: Impact, report: ImpactReport) -> ExitCode:
+def _exit_code(invocation: Invocation, found: Impact, report: ImpactReport, fail_on: str | None) -> ExitCode:
     for witness in found.contradictions:
         shown = on_one_line(request_text(witness.request))
         invocation.messages.print(f"error: the engines contradict the analysis on {shown}")
     if found.contradictions:
         return ExitCode.ERROR
-    return ExitCode.ACCESS_CHANGED if any(map(report.fails, report.rows)) else ExitCode.OK
+    forbidden = any(fail_on in ("any", "gained" if row.gained else "lost") for row in report.rows)
+    return ExitCode.ACCESS_CHANGED if forbidden else ExitCode.OK
 
 
 def _engine(invocation: Invocation, source: PolicySource, read: Documents) -> PolicyEngine:

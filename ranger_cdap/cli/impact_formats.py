@@ -1,4 +1,4 @@
-"""An impact as a table, as Markdown for a comment, and as one JSON document."""
+"""An impact as a table, as Markdown for a comment, and as a page."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import html
 import re
 import textwrap
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from ranger_cdap.analysis.expected_changes import ChangedRow, ExpectedChange
+from ranger_cdap.analysis.report import ImpactRow
 from ranger_cdap.cli.impact_sources import PolicySource
-from ranger_cdap.questions.analysis_documents import impact_document
-from ranger_cdap.questions.display import visible
+from ranger_cdap.questions.display import page_template, visible
 from ranger_cdap.questions.impact_text import headline, notes
 
 WIDTH: Final = 80
@@ -22,27 +21,25 @@ _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
 
 @dataclass(frozen=True, slots=True)
 class ImpactReport:
-    """Content of a report: the two sets as the user named them, and the rows, gained ones first.
-
-    `fail_on` and `allow_file` are empty without these options; `unused` and `expired` are entries of that file.
-    """
+    """Content of a report: the two sets as the user named them, and the rows."""
 
     service: str
     old: PolicySource
     new: PolicySource
-    rows: tuple[ChangedRow, ...]
-    fail_on: str = ""
-    allow_file: str = ""
-    unused: tuple[ExpectedChange, ...] = ()
-    expired: tuple[ExpectedChange, ...] = ()
+    rows: list[ImpactRow]
 
-    def of(self, gained: bool) -> list[ChangedRow]:
-        """Return the gained rows, or the lost ones."""
-        return [one for one in self.rows if one.gained is gained]
+    @property
+    def sections(self) -> dict[str, list[ImpactRow]]:
+        """The gained rows and the lost ones, by their title."""
+        return {
+            "Gained": [row for row in self.rows if row.gained],
+            "Lost": [row for row in self.rows if not row.gained],
+        }
 
-    def fails(self, one: ChangedRow) -> bool:
-        """Return True if `--fail-on` forbids a row."""
-        return one.expected_by is None and self.fail_on in ("any", "gained" if one.gained else "lost")
+    @property
+    def summary(self) -> str:
+        """The counts: `3 gained, 1 lost`."""
+        return ", ".join(f"{len(rows)} {title.lower()}" for title, rows in self.sections.items())
 
 
 def on_one_line(text: str) -> str:
@@ -56,9 +53,9 @@ def on_one_line(text: str) -> str:
 def table(report: ImpactReport) -> str:
     """Return the rows as text of at most `WIDTH` columns."""
     lines = [] if report.rows else ["no access changes"]
-    for one in report.rows:
-        lines += _wrapped(headline(one), "")
-        for text in (f"by {one.row.by}", *notes(one)):
+    for row in report.rows:
+        lines += _wrapped(headline(row), "")
+        for text in (f"by {row.by}", *notes(row)):
             lines += _wrapped(text, "  ")
     return "\n".join(lines)
 
@@ -72,9 +69,9 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 def markdown(report: ImpactReport) -> str:
     """Return the rows as tables of a comment, of which no name formats, links or notifies; too many are counted."""
-    lines = [f"**{summary(report)}**"]
+    lines = [f"**{report.summary}**"]
     length, left_out = 0, 0
-    for title, rows in (("Gained", report.of(gained=True)), ("Lost", report.of(gained=False))):
+    for title, rows in report.sections.items():
         if rows:
             lines += [
                 "",
@@ -83,8 +80,8 @@ def markdown(report: ImpactReport) -> str:
                 "| who | access | where | by | notes |",
                 "| --- | --- | --- | --- | --- |",
             ]
-        for one in rows:
-            line = _table_row(one)
+        for row in rows:
+            line = _table_row(row)
             length += len(line) + 1
             if length > LONGEST_COMMENT:
                 left_out += 1
@@ -93,17 +90,10 @@ def markdown(report: ImpactReport) -> str:
     return "\n".join([*lines, *(["", f"{left_out} more rows are left out."] if left_out else [])])
 
 
-def summary(report: ImpactReport) -> str:
-    """Return `3 gained, 1 lost; 2 of them are expected`."""
-    expected = sum(one.expected_by is not None for one in report.rows)
-    counts = f"{len(report.of(gained=True))} gained, {len(report.of(gained=False))} lost"
-    return counts + (f"; {expected} of them expected" if report.allow_file else "")
-
-
-def _table_row(one: ChangedRow) -> str:
-    may = "may: " if not one.row.witnesses else ""
-    cells = [", ".join(one.row.who), may + ", ".join(one.row.accesses), one.row.place, one.row.by]
-    return f"| {' | '.join([*map(_cell, cells), '<br>'.join(map(_cell, notes(one)))])} |"
+def _table_row(row: ImpactRow) -> str:
+    may = "may: " if not row.witnesses else ""
+    cells = [", ".join(row.who), may + ", ".join(row.accesses), row.place, row.by]
+    return f"| {' | '.join([*map(_cell, cells), '<br>'.join(map(_cell, notes(row)))])} |"
 
 
 def _cell(text: str) -> str:
@@ -112,13 +102,9 @@ def _cell(text: str) -> str:
     return escaped.replace("@", "&#64;").replace("://", ":&#47;/")
 
 
-# --- JSON -------------------------------------------------------------------------------------------------------------
+# --- page -------------------------------------------------------------------------------------------------------------
 
 
-def document(report: ImpactReport) -> dict[str, Any]:
-    """Return the rows as a JSON document."""
-    numbers = {"unused": [one.number for one in report.unused], "expired": [one.number for one in report.expired]}
-    return {
-        **impact_document(report.service, report.rows),
-        "allow": {"file": report.allow_file, **numbers} if report.allow_file else None,
-    }
+def page(report: ImpactReport) -> str:
+    """Return one HTML page: no scripts, nothing from elsewhere, and every name escaped."""
+    return page_template("ranger_cdap.cli", "impact.html").render(report=report, notes=notes)

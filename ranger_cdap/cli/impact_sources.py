@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,39 +14,32 @@ from msgspec import structs
 
 from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.export import grants_of
-from ranger_cdap.cli.files import decoded, read_policies, usable
+from ranger_cdap.cli.files import checked, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.policy_files import HistoricFiles
-from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
-from ranger_cdap.policies.client.downloader import Downloader
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.versions import NO_VERSION
+from ranger_cdap.cli.ranger_documents import ranger_documents
+from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.policy_directory import read_directory
 from ranger_cdap.policies.manage.transfer import policy_key
-from ranger_cdap.policies.refresh.cache import command_downloader
-from ranger_cdap.policies.refresh.documents import Documents, needs_tags
+from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
 
 Json = dict[str, Any]
 
-_PREFIX: Final = "ranger:"
+_RANGER: Final = "ranger:"
 _HISTORY: Final = "history:"
-_FORM: Final = re.compile(r"ranger:(?:([0-9]{1,18})@([0-9]{1,9}))?")
-_SHOWN_VERSIONS: Final = 10
+_NOTHING: Final = Documents(b"", b"")
 
 
 @dataclass(frozen=True, slots=True)
 class RangerSource:
-    """The policies that Ranger Admin has now, one of them in a version of its history if `policy_id` is set."""
-
-    policy_id: int | None = None
-    version: int = 0
+    """The policies that Ranger Admin has now."""
 
     def __str__(self) -> str:
-        return _PREFIX if self.policy_id is None else f"{_PREFIX}{self.policy_id}@{self.version}"
+        return _RANGER
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +61,16 @@ class PolicySourceParameter(click.ParamType):  # type: ignore[type-arg]  # gener
     name = "policies"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PolicySource:
-        """Return the path, or what `ranger:` or `history:` names; a file of such a name is written `./ranger:`.
-
-        Raises:
-            InvalidInput: what follows `ranger:` is no version of a policy.
-        """
+        """Return the path, or what `ranger:` or `history:` names; a file of such a name is written `./ranger:`."""
         if isinstance(value, RangerSource | HistorySource):
             return value
         if str(value).startswith(_HISTORY):
             return HistorySource(str(value).removeprefix(_HISTORY))
-        if not str(value).startswith(_PREFIX):
-            return Path(value)
-        form = _FORM.fullmatch(value)
-        if form is None:
-            raise InvalidInput(
-                f"`{value}` names no policies of Ranger; write `ranger:`, or `ranger:POLICY@VERSION` as in `ranger:7@3`"
-            )
-        return RangerSource(int(form[1]), int(form[2])) if form[1] else RangerSource()
+        return RangerSource() if value == _RANGER else Path(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete names of files, `ranger:` and `history:`."""
-        others = [CompletionItem(one) for one in (_PREFIX, _HISTORY) if incomplete and one.startswith(incomplete)]
+        others = [CompletionItem(one) for one in (_RANGER, _HISTORY) if incomplete and one.startswith(incomplete)]
         return [*others, CompletionItem(incomplete, type="file")]
 
 
@@ -99,75 +80,43 @@ def read_sources(
     """Read sets of policies that belong to one service, with the same roles and tags but for those of a history.
 
     Roles and tags come from the files, else from Ranger Admin if one of the sets does, else from a history. Ranger
-    Admin is read once, so that two of its sets differ in the named versions only.
+    Admin is read once.
 
     Raises:
-        InvalidInput: a file cannot be read, Ranger has no such policy or version, or the history none so old.
+        InvalidInput: a file cannot be read, or the history has none so old.
         RangerAdminError: Ranger Admin is unavailable, or the account lacks a right.
         NotReady: Ranger Admin has no policies of the service.
     """
-    service = invocation.settings.ranger.service
-    role_download = _checked(roles, decode_roles) if roles else None
-    tag_download = _checked(tags, decode_service_tags) if tags else None
+    settings, service = invocation.settings, invocation.settings.ranger.service
+    role_download = checked(roles, decode_roles) if roles else None
+    tag_download = checked(tags, decode_service_tags) if tags else None
     historic = {
         source: HistoricFiles.of(invocation, _HISTORY, source.when).read(service)
         for source in sources
         if isinstance(source, HistorySource)
     }
-    own = {
-        source: structs.replace(then, roles=role_download or then.roles, tags=tag_download or then.tags)
-        for source, then in historic.items()
-    }
-    found: dict[PolicySource, bytes] = {}
+    now = None
     if any(isinstance(source, RangerSource) for source in sources):
-        settings = invocation.settings
-        by = command_downloader(settings)
         with administrator(invocation, ranger_user) as admin:
-            now = _policies_now(admin, service, by)
-            for source in sources:
-                if not isinstance(source, HistorySource):
-                    found[source] = _of_source(source, admin, now, service, grants_of(settings))
-            if role_download is None:
-                role_download = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
-            if tag_download is None and needs_tags(now):
-                tag_download = admin.download_tags(service, last_known_version=NO_VERSION, by=by)
-    else:
-        found = {source: read_policies(source, service) for source in sources if isinstance(source, Path)}
-        for then in historic.values():
-            role_download, tag_download = role_download or then.roles, tag_download or then.tags
+            now = ranger_documents(admin, settings)
+    beside = now or next(iter(historic.values()), _NOTHING)
     read: list[Documents] = []
     for source in sources:
+        found = historic[source] if isinstance(source, HistorySource) else beside
+        roles_of, tags_of = role_download or found.roles, tag_download or found.tags
         with usable(Path(str(source))):
-            if isinstance(source, HistorySource):
-                read.append(own[source])
+            if isinstance(source, Path):
+                read.append(documents(_of_path(source, now, service, grants_of(settings)), roles_of, tags_of))
             else:
-                read.append(documents(found[source], role_download, tag_download))
+                read.append(structs.replace(found, roles=roles_of, tags=tags_of))
     return read
 
 
-def _checked(path: Path, decode: Callable[[bytes], object]) -> bytes:
-    def look(content: bytes) -> bytes:
-        decode(content)
-        return content
-
-    return decoded(path, look)
-
-
-def _policies_now(admin: RangerAdmin, service: str, by: Downloader) -> bytes:
-    download = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
-    if download is None:
-        raise NotReady(f"Ranger Admin has no policies of service `{service}`")
-    return download
-
-
-def _of_source(
-    source: Path | RangerSource, admin: RangerAdmin, now: bytes, service: str, grants: CreatorGrants
-) -> bytes:
-    if isinstance(source, Path):
-        return _in_service(source, now, service, grants) if source.is_dir() else read_policies(source, service)
-    if source.policy_id is None:
-        return now
-    return with_policies(now, [(str(source), _former(admin, source, source.policy_id))])
+def _of_path(path: Path, now: Documents | None, service: str, grants: CreatorGrants) -> bytes:
+    if now is None or not path.is_dir():
+        return read_policies(path, service)
+    assert isinstance(now.policies, bytes)
+    return _in_service(path, now.policies, service, grants)
 
 
 def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants) -> bytes:
@@ -192,26 +141,6 @@ def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants
         return PolicyCollection(entry, (*wanted.policies, *kept), tag_policies).checked().download(service)
     except InvalidInput as e:
         raise InvalidInput(f"`{directory}` cannot be used: {e}") from None
-
-
-def _former(admin: RangerAdmin, source: RangerSource, policy_id: int) -> Json:
-    """Return a policy as it was in a version.
-
-    Raises:
-        InvalidInput: Ranger's history has no such policy, or no such version of it.
-    """
-    known = admin.policy_versions(policy_id)
-    if not known:
-        raise InvalidInput(
-            f"`{source}`: Ranger Admin has no policy {policy_id} in its history; the id is in the address of the "
-            "policy's page in Ranger Admin"
-        )
-    if source.version not in known:
-        listed = ("…, " if len(known) > _SHOWN_VERSIONS else "") + ", ".join(map(str, known[-_SHOWN_VERSIONS:]))
-        raise InvalidInput(
-            f"`{source}`: Ranger's history has no version {source.version} of policy {policy_id}; it has {listed}"
-        )
-    return {**admin.policy_of_version(policy_id, source.version), "id": policy_id}
 
 
 def with_policies(download: bytes, policies: Iterable[tuple[str, Json]], without: Collection[object] = ()) -> bytes:

@@ -65,7 +65,7 @@ def import_sentry(invocation: Invocation, file: Path, dry_run: bool, delete: boo
         invocation,
         ranger_user,
         lambda admin: _planned(invocation, admin, found, delete=delete),
-        lambda steps, _: _show(invocation, found.left_out, steps),
+        lambda steps: _show(invocation, found.left_out, steps),
         dry_run=dry_run,
         yes=yes,
     )

@@ -15,18 +15,17 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
+from ranger_cdap.cli.ranger_documents import ranger_documents
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, Problem, ProblemCode
 from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
-from ranger_cdap.errors import NotReady, PolicySetError
+from ranger_cdap.errors import PolicySetError
 from ranger_cdap.expressions import ScriptCondition, has_engine
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
-from ranger_cdap.policies.client.versions import NO_VERSION
 from ranger_cdap.policies.manage.lint import KnownPrincipals, LintContext, LintFinding, lint
-from ranger_cdap.policies.refresh.cache import command_downloader
-from ranger_cdap.policies.refresh.documents import Documents, compile_set, needs_tags, no_tags
+from ranger_cdap.policies.refresh.documents import Documents, compile_set
 from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies, decode_user_store
 from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
 
@@ -53,7 +52,7 @@ def lint_command(context: click.Context, invocation: Invocation, files: PolicyFi
         with usable(files.policies):
             found = _look(files.read(invocation.settings.ranger.service), invocation.settings)
     else:
-        found = _look(_download(invocation), invocation.settings)
+        found = _look(_download(invocation.settings), invocation.settings)
     if not has_engine() and any(one.code is ProblemCode.UNUSABLE_CONDITION for one in found):
         invocation.messages.print(
             "conditions that are scripts, such as `_expression`, need the extra: pip install 'ranger-cdap[expressions]'"
@@ -119,22 +118,11 @@ def _readable(raw: msgspec.Raw) -> Policy | None:
         return None  # already one of the engine's problems
 
 
-def _download(invocation: Invocation) -> Documents:
-    """Download the current policies with the plugin's account; the cache is not used."""
-    settings = invocation.settings
-    service, plugin = settings.ranger.service, settings.plugin
-    by = command_downloader(settings)
+def _download(settings: Settings) -> Documents:
+    """Download the current policies with the plugin's account."""
+    plugin = settings.plugin
     with RangerAdmin.connect(settings.ranger, plugin.username, plugin.password, source=AccountSource.PLUGIN) as admin:
-        policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
-        roles = admin.download_roles(service, last_known_version=NO_VERSION, by=by)
-        if policies is None or roles is None:
-            raise NotReady(f"Ranger Admin has no policies of service `{service}`")
-        tags = users = None
-        if needs_tags(policies):
-            tags = admin.download_tags(service, last_known_version=NO_VERSION, by=by) or no_tags(service)
-        if plugin.use_ranger_groups:
-            users = admin.download_user_store(service, last_known_version=NO_VERSION, by=by)
-    return Documents(policies, roles, tags, users)
+        return ranger_documents(admin, settings, with_users=plugin.use_ranger_groups)
 
 
 def _policy(one: Problem | LintFinding) -> str:

@@ -46,7 +46,6 @@ COMMANDS: Final = {
     "embedded-admin": "ranger_cdap.cli.embedded_admin:embedded_admin",
     "extension": "ranger_cdap.cli.extension:extension",
     "install-units": "ranger_cdap.cli.install_units:install_units",
-    "completion": "ranger_cdap.cli.completion:completion",
 }
 """The commands of the base install, in the order in which a newcomer needs them."""
 

@@ -1,4 +1,4 @@
-"""Rows of a profile as text, for the tables and the comparison of two profiles."""
+"""Rows of a profile as text, for tables."""
 
 from __future__ import annotations
 
@@ -55,11 +55,6 @@ class OperationText:
         mark = "open question" if self.open_question else "" if self.requirements else "asked by CDAP, in no document"
         return "; ".join(filter(None, (self.listing, mark, self.note)))
 
-    @property
-    def decides(self) -> tuple[object, ...]:
-        """The values by which two profiles are compared."""
-        return self.alternatives, self.gives, self.lists
-
 
 def lines(profile: Profile, kind: str | None = None) -> list[OperationText]:
     """Return the rows and core policies of a profile, and the rows for what no document covers; for a type, its own.
@@ -85,17 +80,21 @@ def _uncovered(profile: Profile) -> Iterator[str]:
             yield name
 
 
-def differences(one: Profile, other: Profile) -> Iterator[tuple[str, OperationText | None, OperationText | None]]:
-    """Yield the operations that two profiles check, grant or list differently; `None` where one lacks the operation."""
-    names = dict.fromkeys((*one.rows, *other.rows))
-    pairs = [(name, _find(one, name), _find(other, name)) for name in names]
-    for verb in dict.fromkeys((*one.core, *other.core)):
+def differing(profile: Profile, other: Profile) -> Iterator[OperationText]:
+    """Yield the operations that a profile checks, grants or lists otherwise than another, or has alone."""
+    for name in dict.fromkeys((*profile.rows, *other.rows)):
+        row = _find(profile, name)
+        if row is not None and _differ(row, _find(other, name)):
+            yield row
+    for verb, core in profile.core.items():
         name = f"{OTHER_TYPES}.{verb}"
-        rows = [_line(name, p.core[verb]) if verb in p.core else None for p in (one, other)]
-        pairs.append((name, rows[0], rows[1]))
-    for name, left, right in pairs:
-        if left is None or right is None or left.decides != right.decides:
-            yield name, left, right
+        row = _line(name, core)
+        if _differ(row, _line(name, other.core[verb]) if verb in other.core else None):
+            yield row
+
+
+def _differ(row: OperationText, other: OperationText | None) -> bool:
+    return other is None or (row.alternatives, row.gives, row.lists) != (other.alternatives, other.gives, other.lists)
 
 
 def _find(profile: Profile, name: str) -> OperationText | None:

@@ -157,6 +157,9 @@ PROFILE = ProfileParameter()
 ENTITY_TYPE = EntityTypeParameter()
 SETTING = SettingParameter()
 
+GROUPS = click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of the user. Repeatable.")
+"""The option of commands about a user."""
+
 
 def operation_names(profile: Profile) -> list[str]:
     """Return every operation: the profile's rows, its core policies for types below the instance, and CDAP's own."""

@@ -17,7 +17,7 @@ from ranger_cdap.cli.access_text import wrapped
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import ENTITY
+from ranger_cdap.cli.parameters import ENTITY, GROUPS
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.engine import AccessRequest
 from ranger_cdap.errors import InvalidInput
@@ -56,7 +56,7 @@ def _now() -> int:
 )
 @click.argument("user")
 @click.argument("entity", type=ENTITY, metavar="ENTITY")
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of the user. Repeatable.")
+@GROUPS
 @click.option("--access", "accesses", multiple=True, metavar="TYPE", help="Only this access type. Repeatable.")
 @click.option(
     "--client-ip", callback=_address, metavar="ADDRESS", help="Answer for a request from this address now, not for any."

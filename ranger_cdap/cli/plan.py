@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from ranger_cdap.authz.config import AuthorizationConfig
@@ -16,47 +14,22 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.export import account
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.job_arguments import JobArguments, name_of_role, users_of_role
 from ranger_cdap.cli.plan_apply import apply_needed
-from ranger_cdap.cli.plan_options import require_together
-from ranger_cdap.cli.plan_role import apply_job, print_job_policies, show_job
 from ranger_cdap.cli.plan_text import PlannedOperation
 from ranger_cdap.errors import InvalidInput, suggestion
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy, needed_policies
 from ranger_cdap.policies.manage.strict_text import write_json
 
-# What options of an operation and of `roles` mean here.
-_HELP = {
-    "groups": "With --role and --apply: a group of Ranger that gets the job. Repeatable.",
-    "users": "With --role and --apply: a user of Ranger who gets the job. Repeatable.",
-    "name": "With --role: name of the role in Ranger; default: NAMESPACE_PRESET, like sales_developer.",
-}
-
-
-class _PlanCommand(Command):
-    """The command, whose arguments are optional because a job takes their place."""
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        for parameter in self.params:
-            if isinstance(parameter, click.Argument):
-                parameter.metavar = parameter.metavar or str(parameter.name).upper()
-                parameter.required = False
-            elif isinstance(parameter, click.Option):
-                parameter.help = _HELP.get(str(parameter.name), parameter.help)
-
 
 @click.command(
     "plan",
-    cls=_PlanCommand,
+    cls=Command,
     examples=(
         "ranger-cdap plan alice dataset.get dataset:ns1.kv",
         "ranger-cdap plan alice application.deploy application:ns1.app --jar artifact:ns1.app"
         " --with datasets=dataset:ns1.kv --impersonate svc",
         "ranger-cdap plan alice dataset.truncate dataset:ns1.kv --for-cdap --policies",
         "ranger-cdap plan alice dataset.truncate dataset:ns1.kv --for-cdap --apply",
-        "ranger-cdap plan --role developer --namespace sales --for-cdap",
-        "ranger-cdap plan --role developer --namespace sales --for-cdap --apply --group sales-devs",
     ),
     exits={
         ExitCode.OK: "shown; with `--apply`, every change was made, or there was none to make",
@@ -82,19 +55,11 @@ class _PlanCommand(Command):
     type=click.IntRange(min=1),
     help="The alternative to give; default: the one that gives least.",
 )
-@click.option(
-    "--role", metavar="PRESET", help="In place of the arguments: the job of this preset of `ranger-cdap roles`."
-)
-@click.option("--namespace", metavar="NAMESPACE", help="With --role: the namespace in which the job is done.")
-@name_of_role
-@users_of_role
 @account
 @click.option("--dry-run", is_flag=True, help="With --apply: show the changes and exit.")
 @click.option("--yes", is_flag=True, help="With --apply: do not ask for confirmation.")
 @pass_invocation
-@click.pass_context
 def plan_command(
-    command: click.Context,
     invocation: Invocation,
     asked: CheckArguments,
     for_cdap: bool,
@@ -102,29 +67,26 @@ def plan_command(
     as_policies: bool,
     apply: bool,
     alternative: int | None,
-    role: str | None,
-    namespace: str | None,
-    name: str,
-    users: tuple[str, ...],
     ranger_user: str,
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Show what must be granted, and to whom, for USER to perform OPERATION on ENTITY, or for a job.
+    """Show what must be granted, and to whom, for USER to perform OPERATION on ENTITY.
 
     Ranger is contacted only with --apply. CDAP checks more on the way of an operation than a profile requires for it:
     with --for-cdap, what it asks in addition is shown as well, with the recorded check that fails otherwise.
     """
-    require_together(command)
-    if role is not None and namespace is not None:
-        job = JobArguments(role, namespace, users, asked.groups, name, ranger_user)
-        if as_policies:
-            print_job_policies(invocation, job)
-        elif apply:
-            apply_job(invocation, job, dry_run=dry_run, yes=yes)
-        else:
-            show_job(invocation, role, namespace, for_cdap=for_cdap)
-        return
+    needed = (
+        ("--recorded", recorded, "`--for-cdap`", for_cdap),
+        ("--alternative", alternative, "`--policies` or `--apply`", as_policies or apply),
+        ("--dry-run", dry_run, "`--apply`", apply),
+        ("--yes", yes, "`--apply`", apply),
+    )
+    for option, given, others, is_complete in needed:
+        if given and not is_complete:
+            raise InvalidInput(f"`{option}` needs {others}")
+    if as_policies and apply:
+        raise InvalidInput("`--policies` and `--apply` exclude each other")
     rules = AuthorizationConfig.of(invocation.settings)
     row = rules.options.applied_to(rules.profile.operation(asked.operation))
     context = rules.with_master(asked.context)

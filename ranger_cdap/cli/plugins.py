@@ -10,16 +10,10 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.plugins.manager import provided
 
 
-@click.command(
-    cls=Command,
-    examples=("ranger-cdap plugins", "RANGER_CDAP_TRACE_PLUGINS=1 ranger-cdap plugins"),
-)
+@click.command(cls=Command, examples=("ranger-cdap plugins", "ranger-cdap plugins --json"))
 @pass_invocation
 def plugins(invocation: Invocation) -> None:
-    """Show what each installed plugin provides, and by which hook.
-
-    With RANGER_CDAP_TRACE_PLUGINS=1 every command traces its hook calls on standard error.
-    """
+    """Show what each installed plugin provides, and by which hook."""
     found = sorted(provided(invocation.plugins), key=lambda one: (one.plugin, one.hook))
     if invocation.as_json:
         invocation.print_json([structs.asdict(one) for one in found])

@@ -15,7 +15,7 @@ import click
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import Decider
 from ranger_cdap.cli.check_arguments import open_authorizer
-from ranger_cdap.cli.files import decoded, read_policies, usable
+from ranger_cdap.cli.files import checked, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE, moment_of
 from ranger_cdap.errors import InvalidInput
@@ -48,9 +48,9 @@ class PolicyFiles:
         """
         return documents(
             read_policies(self.policies, service),
-            _checked(self.roles, decode_roles) if self.roles else None,
-            _checked(self.tags, decode_service_tags) if self.tags else None,
-            _checked(self.userstore, decode_user_store) if self.userstore else None,
+            checked(self.roles, decode_roles) if self.roles else None,
+            checked(self.tags, decode_service_tags) if self.tags else None,
+            checked(self.userstore, decode_user_store) if self.userstore else None,
         )
 
 
@@ -82,16 +82,6 @@ class HistoricFiles(PolicyFiles):
             InvalidInput: the history has none so old, or cannot be read.
         """
         return policies_at(self.directory, service, self.at).documents
-
-
-def _checked(path: Path, decode: Callable[[bytes], object]) -> bytes:
-    """Return the content, decoded once by itself so that an error names this file and not the policy file."""
-
-    def look(content: bytes) -> bytes:
-        decode(content)
-        return content
-
-    return decoded(path, look)
 
 
 def policy_files(command: Callable[..., Any]) -> Callable[..., Any]:

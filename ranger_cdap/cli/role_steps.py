@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from ranger_cdap.cli.administrator import administrator, confirm
+from ranger_cdap.cli.administrator import administrator, confirm, count_changes
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.errors import ConflictingChange, InvalidInput
@@ -19,7 +19,7 @@ def change_roles(
     invocation: Invocation,
     account: str,
     planned: Callable[[RangerAdmin], Sequence[RoleStep]],
-    show: Callable[[Sequence[RoleStep], RangerAdmin], None],
+    show: Callable[[Sequence[RoleStep]], None],
     *,
     dry_run: bool,
     yes: bool,
@@ -33,7 +33,7 @@ def change_roles(
     """
     with administrator(invocation, account) as admin:
         steps = planned(admin)
-        show(steps, admin)
+        show(steps)
         if blocked := [step for step in steps if step.action is RoleAction.BLOCKED]:
             raise InvalidInput(f"nothing was done: role `{blocked[0].role}` is blocked: {blocked[0].detail}")
         changes = [step for step in steps if step.changes]
@@ -46,18 +46,9 @@ def change_roles(
             confirm(f"Make {counted(len(changes), 'change')} in {invocation.settings.ranger.url}?")
             if planned(admin) != steps:
                 raise ConflictingChange("the plan has changed since it was shown, and nothing was done")
-        _make(invocation, changes, admin, account)
-
-
-def _make(invocation: Invocation, changes: Sequence[RoleStep], admin: RangerAdmin, account: str) -> None:
-    made = 0
-    try:
-        for _ in carry_out_roles(changes, admin, invocation.settings.ranger.service, account=account):
-            made += 1
-    except KeyboardInterrupt:
-        invocation.messages.print(f"{made} of {len(changes)} changes were made; the same command goes on from there")
-        raise
-    invocation.messages.print(f"{counted(made, 'change')} made; plugins follow with their next refresh")
+        done = carry_out_roles(changes, admin, invocation.settings.ranger.service, account=account)
+        count_changes(invocation, done, len(changes))
+        invocation.messages.print(f"{counted(len(changes), 'change')} made; plugins follow with their next refresh")
 
 
 def step_as_json(step: RoleStep) -> dict[str, object]:

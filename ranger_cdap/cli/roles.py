@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -12,10 +13,13 @@ from ranger_cdap.cdap.presets import load_preset, preset_names
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.job_arguments import JobArguments, groups_of_role, name_of_role, users_of_role
 from ranger_cdap.cli.role_steps import change_roles, step_as_json
 from ranger_cdap.cli.roles_text import print_preset, print_presets
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.manage.job_roles import job_role
+from ranger_cdap.policies.manage.role_changes import read_roles
+from ranger_cdap.policies.manage.role_members import RoleMembers
 from ranger_cdap.policies.manage.role_plan import (
     FoundRoles,
     RoleStep,
@@ -25,7 +29,63 @@ from ranger_cdap.policies.manage.role_plan import (
     removal,
 )
 
-Planned = Callable[[WantedRole, FoundRoles], Sequence[RoleStep]]
+_EXITS = {
+    ExitCode.OK: "every change was made, or there was none to make",
+    ExitCode.NO: "with --dry-run: there are differences",
+    ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A preset in a namespace and the people who get it, as typed; an empty name stands for the usual one."""
+
+    preset: str
+    namespace: str
+    users: tuple[str, ...]
+    groups: tuple[str, ...]
+    name: str
+    ranger_user: str
+    dry_run: bool
+    yes: bool
+
+    @property
+    def members(self) -> RoleMembers:
+        """The users and groups who get the job.
+
+        Raises:
+            InvalidInput: a name is empty.
+        """
+        if not all(map(str.strip, (*self.users, *self.groups))):
+            raise InvalidInput("a name of --user or --group is empty; name a user or a group of Ranger")
+        return RoleMembers(self.users, self.groups)
+
+    def wanted(self, settings: Settings) -> WantedRole:
+        """Return the role by the settings.
+
+        Raises:
+            InvalidInput: there is no such preset, or none in this profile, or the namespace or a name is none.
+        """
+        return job_role(
+            load_preset(self.preset, settings.cdap.profile),
+            self.namespace,
+            service=settings.ranger.service,
+            instance=settings.cdap.instance,
+            members=self.members,
+            name=self.name,
+        )
+
+    def change(self, invocation: Invocation, planned: Callable[[WantedRole, FoundRoles], Sequence[RoleStep]]) -> None:
+        """Show the steps from what Ranger has to what is planned, and carry them out if confirmed."""
+        wanted, service = self.wanted(invocation.settings), invocation.settings.ranger.service
+        change_roles(
+            invocation,
+            self.ranger_user,
+            lambda admin: planned(wanted, read_roles(admin, service, [wanted.name])),
+            lambda steps: _show(invocation, steps),
+            dry_run=self.dry_run,
+            yes=self.yes,
+        )
 
 
 def _names(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -36,9 +96,7 @@ def _job(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the arguments that stand for a job in a namespace and its members; the command gets them as `job`."""
 
     def call(invocation: Invocation, /, **typed: Any) -> Any:
-        fields = ("preset", "namespace", "users", "groups", "name", "ranger_user")
-        job = JobArguments(*(typed.pop(field) for field in fields))
-        return command(invocation, job, **typed)
+        return command(invocation, Job(**typed))
 
     call.__doc__ = command.__doc__
     with_options: Callable[..., Any] = pass_invocation(call)
@@ -50,18 +108,21 @@ def _job(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="An account that may edit policies and roles.",
         ),
-        name_of_role,
-        users_of_role,
-        groups_of_role,
+        click.option(
+            "--name",
+            metavar="NAME",
+            default="",
+            help="Name of the role; default: NAMESPACE_PRESET, like sales_developer.",
+        ),
+        click.option("--user", "users", multiple=True, metavar="USER", help="A user of Ranger. Repeatable."),
+        click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of Ranger. Repeatable."),
         click.option("--namespace", required=True, metavar="NAMESPACE", help="The namespace in which the job is done."),
         click.argument("preset", shell_complete=_names),
+        click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
+        click.option("--dry-run", is_flag=True, help="Show the plan and missing users and groups, and exit."),
     ):
         with_options = option(with_options)
     return with_options
-
-
-_dry_run = click.option("--dry-run", is_flag=True, help="Show the plan and missing users and groups, and exit.")
-_yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 @click.group(cls=CommandGroup, examples=("ranger-cdap roles explain",))
@@ -96,22 +157,16 @@ def explain_role(invocation: Invocation, namespace: str, preset: str | None) -> 
         "ranger-cdap roles apply developer --namespace sales --group sales-devs",
         "ranger-cdap roles apply viewer --namespace sales --group audit --user ann --dry-run",
     ),
-    exits={
-        ExitCode.OK: "every change was made, or there was none to make",
-        ExitCode.NO: "with --dry-run: there are differences",
-        ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
-    },
+    exits=_EXITS,
 )
-@_dry_run
-@_yes
 @_job
-def apply_role(invocation: Invocation, job: JobArguments, dry_run: bool, yes: bool) -> None:
+def apply_role(invocation: Invocation, job: Job) -> None:
     """Give users and groups the job of a preset in a namespace: a role of Ranger, and policies for it.
 
     Rights of the role are added to the policy of a resource where there is one, and nothing else in it is changed.
     Other members of the role stay. A role of that name that was not made for this is left alone. Idempotent.
     """
-    _carry_out(invocation, job, _applied, dry_run=dry_run, yes=yes)
+    job.change(invocation, lambda wanted, found: plan([wanted], found))
 
 
 @roles.command(
@@ -121,46 +176,16 @@ def apply_role(invocation: Invocation, job: JobArguments, dry_run: bool, yes: bo
         "ranger-cdap roles remove developer --namespace sales",
         "ranger-cdap roles remove developer --namespace sales --group sales-devs",
     ),
-    exits={
-        ExitCode.OK: "every change was made, or there was none to make",
-        ExitCode.NO: "with --dry-run: there are differences",
-        ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
-    },
+    exits=_EXITS,
 )
-@_dry_run
-@_yes
 @_job
-def remove_role(invocation: Invocation, job: JobArguments, dry_run: bool, yes: bool) -> None:
+def remove_role(invocation: Invocation, job: Job) -> None:
     """Take a job away: from the users and groups that are named, or from everyone, with the role and its rights.
 
     What others gave the role stays, and then the role as well. A policy is deleted only if it was made for roles and
     nothing is left in it.
     """
-    _carry_out(invocation, job, _left if job.members else _removed, dry_run=dry_run, yes=yes)
-
-
-def _applied(wanted: WantedRole, found: FoundRoles) -> Sequence[RoleStep]:
-    return plan([wanted], found)
-
-
-def _removed(wanted: WantedRole, found: FoundRoles) -> Sequence[RoleStep]:
-    return removal([wanted], found)
-
-
-def _left(wanted: WantedRole, found: FoundRoles) -> Sequence[RoleStep]:
-    return departure(wanted, found)
-
-
-def _carry_out(invocation: Invocation, job: JobArguments, planned: Planned, *, dry_run: bool, yes: bool) -> None:
-    job.wanted(invocation)  # before the password is asked for
-    change_roles(
-        invocation,
-        job.account,
-        lambda admin: planned(*job.found(invocation, admin)),
-        lambda steps, _: _show(invocation, steps),
-        dry_run=dry_run,
-        yes=yes,
-    )
+    job.change(invocation, departure if job.members else lambda wanted, found: removal([wanted], found))
 
 
 def _show(invocation: Invocation, steps: Sequence[RoleStep]) -> None:

@@ -156,7 +156,7 @@ def _propose(invocation: Invocation, proposed: SiteProposal) -> None:
     click.echo(as_toml(proposed), nl=False)
     invocation.messages.print(
         "nothing was set up: put what you agree with into `ranger-cdap.toml`, then run `ranger-cdap setup`; "
-        "`ranger-cdap operations --profile default --against cdap-6` shows what the profile changes"
+        "`ranger-cdap operations --profile cdap-6` shows what that profile needs"
     )
 
 

@@ -14,6 +14,7 @@ from ranger_cdap.cli.access_text import blocks, wrapped
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import GROUPS
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.questions.analysis_documents import user_document
 from ranger_cdap.questions.known_user import KnownUser, PolicyView, access_types
@@ -39,7 +40,7 @@ CONTRADICTED: Final = "an engine contradicts the analysis, which is a fault of t
     },
 )
 @click.argument("user")
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of the user. Repeatable.")
+@GROUPS
 @click.option("--access", "accesses", multiple=True, metavar="TYPE", help="Only this access type. Repeatable.")
 @click.option("--all", "all_", is_flag=True, help="Show each policy of the sync job, however many there are.")
 @policy_files

@@ -67,8 +67,11 @@ def _proposal(settings: Settings) -> Finding:
         return skipped(check, "no proposal is in the cache directory, or only another user may read it")
     accepted = ", ".join(proposal.accepted) or "none"
     if proposal.refused:
-        seen = f"accepted: {accepted}; refused: {', '.join(proposal.refused[:_SHOWN])}"
-        return note(check, seen, "correct `admin.from_cdap`, or `admin.users` in CDAP's `cdap-site.xml`")
+        return note(
+            check,
+            f"accepted: {accepted}; refused: {', '.join(proposal.refused[:_SHOWN])}",
+            "correct `admin.from_cdap`, or `admin.users` in CDAP's `cdap-site.xml`",
+        )
     return well(check, f"accepted: {accepted}")
 
 

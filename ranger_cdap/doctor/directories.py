@@ -24,7 +24,7 @@ _READ: Final = os.R_OK | os.X_OK
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class Kept:
     """A directory of one program: its purpose, setting, user and creator, and the harm others could do there."""
 
     check: str
@@ -36,6 +36,7 @@ class _Kept:
     is_private: bool = False
 
     def examine(self, directory: Path, users: Users) -> Finding:
+        """Check that only the program can write there, and that no one else can read what is private."""
         try:
             status = directory.stat()
         except FileNotFoundError:
@@ -47,8 +48,11 @@ class _Kept:
         except OSError as e:
             return failed(self.check, f"`{directory}` cannot be examined: {reason(e)}", f"correct `{self.setting}`")
         if problem := self._problem(directory, status, users):
-            advice = f"give it to the user {self.user} runs as, not writable by anyone else (chown, chmod 700)"
-            return failed(self.check, f"`{directory}` {problem}", advice)
+            return failed(
+                self.check,
+                f"`{directory}` {problem}",
+                f"give it to the user {self.user} runs as, not writable by anyone else (chown, chmod 700)",
+            )
         if status.st_uid == users.viewer.uid:
             return well(self.check, f"`{directory}` is private and writable")
         return well(
@@ -70,10 +74,10 @@ class _Kept:
         return "" if expected or os.access(directory, _WRITE) else "cannot be written"
 
 
-_CACHE: Final = _Kept(
+CACHE: Final = Kept(
     "cache directory", "plugin.cache_dir", Program.SERVICE, "the plugin", "the first download", "put policies there"
 )
-_HISTORY: Final = _Kept(
+HISTORY: Final = Kept(
     "history directory",
     "plugin.history_dir",
     Program.SERVICE,
@@ -81,7 +85,7 @@ _HISTORY: Final = _Kept(
     "the first download",
     "change what `--at` answers",
 )
-_AUDIT: Final = _Kept(
+_AUDIT: Final = Kept(
     "audit directory",
     "audit.file",
     Program.SERVICE,
@@ -89,7 +93,7 @@ _AUDIT: Final = _Kept(
     "the first audit record",
     "change or remove audit records",
 )
-_STATE: Final = _Kept(
+STATE: Final = Kept(
     "state directory",
     "sync.state_dir",
     Program.SYNC,
@@ -98,22 +102,6 @@ _STATE: Final = _Kept(
     "become creators",
     is_private=True,
 )
-
-
-def examine_cache_directory(settings: Settings, users: Users) -> Finding:
-    """Check that only the plugin can write the cache."""
-    return _CACHE.examine(settings.plugin.cache_dir, users)
-
-
-def examine_history_directory(settings: Settings, users: Users) -> Iterator[Finding]:
-    """Check that only the plugin can write the history of its policies, if one is kept."""
-    if settings.plugin.history_dir is not None:
-        yield _HISTORY.examine(settings.plugin.history_dir, users)
-
-
-def examine_state_directory(settings: Settings, users: Users) -> Finding:
-    """Check that only the sync job can read and write the ledger."""
-    return _STATE.examine(settings.sync.state_dir, users)
 
 
 def examine_audit_directories(settings: Settings, users: Users) -> Iterator[Finding]:
@@ -125,9 +113,11 @@ def examine_audit_directories(settings: Settings, users: Users) -> Iterator[Find
         places = [audit.spool_dir, *([audit.file.parent] if "file" in audit.sinks else [])]
         for place in dict.fromkeys(places):
             if _is_there(place) and not os.access(place, _WRITE):
-                seen = f"`sync assign` and `sync forget` cannot write their records to `{place}`"
-                advice = "leave `audit.file` and `audit.spool_dir` out: the default is a directory per user"
-                yield failed("audit of manual overrides", seen, advice)
+                yield failed(
+                    "audit of manual overrides",
+                    f"`sync assign` and `sync forget` cannot write their records to `{place}`",
+                    "leave `audit.file` and `audit.spool_dir` out: the default is a directory per user",
+                )
 
 
 def examine_users(settings: Settings, users: Users) -> Iterator[Finding]:
@@ -138,9 +128,11 @@ def examine_users(settings: Settings, users: Users) -> Iterator[Finding]:
     if users.are_two:
         yield well(check, ", ".join(f"{program}: {person}" for program, person in users.runs.items()))
     elif len(users.runs) > 1:
-        seen = f"both run as {users.runs[Program.SYNC]}: anyone who compromises one has the secrets of both"
-        advice = "give the sync job a user of its own (docs/how-to/run-in-production.md#two-users)"
-        yield note(check, seen, advice)
+        yield note(
+            check,
+            f"both run as {users.runs[Program.SYNC]}: anyone who compromises one has the secrets of both",
+            "give the sync job a user of its own (docs/how-to/run-in-production.md#two-users)",
+        )
 
 
 def examine_events(settings: Settings, users: Users) -> Finding:
@@ -152,19 +144,24 @@ def examine_events(settings: Settings, users: Users) -> Finding:
     except FileNotFoundError:
         return note(check, f"`{directory}` does not exist", "nothing to do: the service creates it")
     except OSError as e:
-        seen = f"`{directory}` cannot be examined: {reason(e)}"
-        return failed(check, seen, "correct `service.events_dir`, or let the sync job traverse its parents (chmod o+x)")
+        return failed(
+            check,
+            f"`{directory}` cannot be examined: {reason(e)}",
+            "correct `service.events_dir`, or let the sync job traverse its parents (chmod o+x)",
+        )
     if not stat.S_ISDIR(status.st_mode):
         return failed(check, f"`{directory}` is not a directory", "correct `service.events_dir`")
     if status.st_uid not in (users.viewer.uid, ROOT) and not users.expects(status.st_uid, Program.SERVICE):
         return failed(check, f"`{directory}` belongs to another user, {name_of(status.st_uid)}", chown)
     if status.st_mode & _OTHERS_WRITE:
-        seen = f"`{directory}` is writable by others, who could forge events"
-        return failed(check, seen, f"chmod go-w {directory}")
+        return failed(check, f"`{directory}` is writable by others, who could forge events", f"chmod go-w {directory}")
     reader = users.other(Program.SERVICE)
     if above := _parent_owned_by(directory, reader):
-        seen = f"`{directory}` is below `{above}` of the sync job's user, who could replace it"
-        return failed(check, seen, "move it to a directory that only root and the user of the service can write")
+        return failed(
+            check,
+            f"`{directory}` is below `{above}` of the sync job's user, who could replace it",
+            "move it to a directory that only root and the user of the service can write",
+        )
     return _handed_over(check, settings, status, reader, users)
 
 
@@ -176,22 +173,33 @@ def _handed_over(
     if group and number is None:
         return failed(check, f"there is no group `{group}`", "create it, or correct `service.events_group`")
     if reader is not None and not group:
-        seen = f"user {reader}, who runs the sync job, cannot read `{directory}`"
-        return failed(check, seen, "set `service.events_group` to a group of both users, and restart the service")
+        return failed(
+            check,
+            f"user {reader}, who runs the sync job, cannot read `{directory}`",
+            "set `service.events_group` to a group of both users, and restart the service",
+        )
     for person in (users.runs.get(Program.SERVICE), reader):
         if person is not None and person.uid != ROOT and number is not None and number not in person.groups:
-            advice = f"usermod -aG {group} {str(person).strip('`')}, and restart both programs"
-            return failed(check, f"user {person} is not in the group `{group}` of `service.events_group`", advice)
+            return failed(
+                check,
+                f"user {person} is not in the group `{group}` of `service.events_group`",
+                f"usermod -aG {group} {str(person).strip('`')}, and restart both programs",
+            )
     access = EventAccess(number)
     if stat.S_IMODE(status.st_mode) & _OTHERS & ~access.directory_mode:
-        seen = f"`{directory}` is accessible to others than its owner" + (f" and the group `{group}`" if group else "")
-        return failed(check, seen, f"chmod {access.directory_mode:o} {directory}")
+        return failed(
+            check,
+            f"`{directory}` is accessible to others than its owner" + (f" and the group `{group}`" if group else ""),
+            f"chmod {access.directory_mode:o} {directory}",
+        )
     if status.st_uid == users.viewer.uid and not os.access(directory, _WRITE):
         return failed(check, f"`{directory}` cannot be written", f"chmod 700 {directory}, or another disk")
     if wrong := _wrong_access(directory, status, access, users.viewer):
-        advice = "restart the decision service: at start it applies `service.events_group` to all files"
-        seen = f"`{wrong}` does not match `service.events_group`, or belongs to another user"
-        return failed(check, seen, advice)
+        return failed(
+            check,
+            f"`{wrong}` does not match `service.events_group`, or belongs to another user",
+            "restart the decision service: at start it applies `service.events_group` to all files",
+        )
     if group:
         return well(check, f"`{directory}` is written by user {name_of(status.st_uid)} and read by group `{group}`")
     if status.st_uid == users.viewer.uid:

@@ -40,8 +40,11 @@ def examine_group_sources(settings: Settings) -> Iterator[Finding]:
     for url in ldap.urls:
         scheme, host, _ = ldap_server(url)
         if scheme == "ldap" and not ldap.start_tls and not is_loopback(host):
-            seen = "unencrypted: anyone on the network path can read the password and forge groups"
-            yield note(f"encryption of directory {url}", seen, "use ldaps://, and take `ldap.allow_plain` out")
+            yield note(
+                f"encryption of directory {url}",
+                "unencrypted: anyone on the network path can read the password and forge groups",
+                "use ldaps://, and take `ldap.allow_plain` out",
+            )
         yield from _examine_server(source, ldap, url, settings.groups.deadline)
 
 
@@ -61,8 +64,11 @@ def _examine_server(source: LdapGroups, ldap: LdapSettings, url: str, seconds: f
         for setting in ("user_base", "group_base"):
             base = getattr(ldap, setting)
             if base and not connection.has_entry(base, deadline):
-                seen = f"the account sees no entry `{base}`"
-                yield failed(check, seen, f"correct `ldap.{setting}`, or let the account read it")
+                yield failed(
+                    check,
+                    f"the account sees no entry `{base}`",
+                    f"correct `ldap.{setting}`, or let the account read it",
+                )
         if ldap.in_chain and not connection.is_active_directory(deadline):
             yield failed(check, "it is not Active Directory", "set `ldap.nested_depth` instead of `ldap.in_chain`")
     except (ConnectionFailed, GroupLookupFailed) as e:

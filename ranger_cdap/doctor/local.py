@@ -11,10 +11,10 @@ from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.config import AuditSettings, Secret, Settings
 from ranger_cdap.config.hadoop import NotUsed
 from ranger_cdap.doctor.directories import (
+    CACHE,
+    HISTORY,
+    STATE,
     examine_audit_directories,
-    examine_cache_directory,
-    examine_history_directory,
-    examine_state_directory,
     examine_users,
 )
 from ranger_cdap.doctor.finding import Finding, Health, failed, note, skipped, well
@@ -27,7 +27,7 @@ from ranger_cdap.policies.refresh.cache import PolicyCache
 
 def examine_cache(settings: Settings, users: Users, ranger_version: int | None, now: float) -> Iterator[Finding]:
     """Check that cache and history are private, and that the cached policies are almost as new as Ranger Admin's."""
-    found = examine_cache_directory(settings, users)
+    found = CACHE.examine(settings.plugin.cache_dir, users)
     yield found
     if found.health is Health.WELL:
         owner = owner_of(settings.plugin.cache_dir)
@@ -35,18 +35,21 @@ def examine_cache(settings: Settings, users: Users, ranger_version: int | None, 
             yield _lag(settings, ranger_version, now)
         elif owner is not None:
             yield skipped("policies in the cache", f"only user {name_of(owner)} can check: run this as that user too")
-    yield from examine_history_directory(settings, users)
+    if settings.plugin.history_dir is not None:
+        yield HISTORY.examine(settings.plugin.history_dir, users)
 
 
 def examine_state(settings: Settings, users: Users) -> Iterator[Finding]:
     """Check that the sync job's directory and its Spark are private, if the job is configured."""
     if settings.sync.username or settings.sync.sources:
-        yield examine_state_directory(settings, users)
+        yield STATE.examine(settings.sync.state_dir, users)
         yield from examine_users(settings, users)
     if settings.sync.allow_open_spark:
-        seen = "with `spark-submit`, anyone who reaches Spark's ports can run code as the sync job"
-        advice = "enable authentication and encryption in `spark-submit`, and remove `sync.allow_open_spark`"
-        yield note("Spark on a cluster", seen, advice)
+        yield note(
+            "Spark on a cluster",
+            "with `spark-submit`, anyone who reaches Spark's ports can run code as the sync job",
+            "enable authentication and encryption in `spark-submit`, and remove `sync.allow_open_spark`",
+        )
 
 
 def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
@@ -79,14 +82,18 @@ def _index(audit: AuditSettings, sink_name: str, title: str, password: Secret | 
     """Send an update without records: it proves address, TLS, account and collection or index, and adds nothing."""
     check = f"audit in {title}"
     if password is not None and password.problem:
-        seen = f"not tried: {password.problem}"
-        return note(check, seen, "run this as a user of a program that writes audit records as well")
+        return note(
+            check, f"not tried: {password.problem}", "run this as a user of a program that writes audit records as well"
+        )
     try:
         with closing(BUILT_IN_SINKS[sink_name](audit)) as sink:
             sink.write(())
     except (AuditSinkError, ConfigError) as e:
-        advice = f"start {title}, or correct `audit.{sink_name}_*`; until then records wait in `{audit.spool_dir}`"
-        return failed(check, str(e), advice)
+        return failed(
+            check,
+            str(e),
+            f"start {title}, or correct `audit.{sink_name}_*`; until then records wait in `{audit.spool_dir}`",
+        )
     return well(check, f"{_places(audit)[sink_name]} accepts records")
 
 
@@ -133,8 +140,11 @@ def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
 def examine_scripts() -> Iterator[Finding]:
     """Tell that conditions in JavaScript are not evaluated, if they are not."""
     if not has_engine():
-        seen = "not evaluated: by policies with a condition such as `_expression` nothing is allowed"
-        yield note("conditions that are scripts", seen, "if there are any: pip install 'ranger-cdap[expressions]'")
+        yield note(
+            "conditions that are scripts",
+            "not evaluated: by policies with a condition such as `_expression` nothing is allowed",
+            "if there are any: pip install 'ranger-cdap[expressions]'",
+        )
 
 
 def examine_rules(settings: Settings) -> Iterator[Finding]:
@@ -150,8 +160,11 @@ def examine_rules(settings: Settings) -> Iterator[Finding]:
     elif enforce.outside == "deny":
         yield note(check, "enforcement is partial: everything else is denied", "remove `[enforce]` to enforce all")
     else:
-        seen = "enforcement is partial: everything else is ALLOWED and only reported"
-        yield note(check, seen, "remove `[enforce]` to enforce everything")
+        yield note(
+            check,
+            "enforcement is partial: everything else is ALLOWED and only reported",
+            "remove `[enforce]` to enforce everything",
+        )
     yield from _administrators(settings)
 
 
@@ -171,8 +184,11 @@ def _administrators(settings: Settings) -> Iterator[Finding]:
     if settings.master.user:
         yield well("master user", seen)
     else:
-        advice = "set `master.user` to the user CDAP runs as, then run `ranger-cdap setup`: it makes its policies"
-        yield note("master user", f"{seen}; that is the default, it is not set", advice)
+        yield note(
+            "master user",
+            f"{seen}; that is the default, it is not set",
+            "set `master.user` to the user CDAP runs as, then run `ranger-cdap setup`: it makes its policies",
+        )
     named = [name for name in (settings.plugin.username, settings.sync.username, master) if name]
     if len(set(named)) < len(named):
         yield note("accounts", "one account serves several purposes", "use one account per purpose")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ranger_cdap.config import Settings
@@ -19,31 +19,34 @@ _INSTALL: Final = (
 _CONFIGURE: Final = "correct the settings of the service in Ranger Admin; Test Connection there names the wrong one"
 
 
-def examine_lookup(definition: Mapping[str, Any], admin: RangerAdmin, settings: Settings) -> Iterator[Finding]:
+def examine_lookup(definition: Mapping[str, Any], admin: RangerAdmin, settings: Settings) -> Iterable[Finding]:
     """Look names up as the form of a policy does: the instance, which needs the jar alone, then namespaces."""
     service, instance = settings.ranger.service, settings.cdap.instance
     if not has_lookup(definition):
         other = definition.get("implClass")
         off = f"not used: the definition names `{other}`" if other else "not used"
-        yield well(_JAR, f"{off}; `ranger-cdap extension ranger` has it, `ranger-cdap setup --lookup` switches it on")
-        return
+        return [
+            well(_JAR, f"{off}; `ranger-cdap extension ranger` has it, `ranger-cdap setup --lookup` switches it on")
+        ]
     try:
         instances = admin.look_up(service, "instance", {})
     except AccessForbidden:
-        yield skipped(_JAR, "the plugin account may not look names up")
-        return
+        return [skipped(_JAR, "the plugin account may not look names up")]
     except RangerAdminError as e:
-        yield failed(_JAR, e.ranger_message or str(e), _INSTALL)
-        return
+        return [failed(_JAR, e.ranger_message or str(e), _INSTALL)]
     if not instances:
-        yield failed(_JAR, f"the definition names `{LOOKUP_CLASS}`, and Ranger Admin does not have it", _INSTALL)
-        return
-    yield well(_JAR, "it answers")
+        return [failed(_JAR, f"the definition names `{LOOKUP_CLASS}`, and Ranger Admin does not have it", _INSTALL)]
+    answers = well(_JAR, "it answers")
     if instance not in instances:
-        advice = f"set CDAP instance to `{instance}` in the settings of service `{service}`"
-        yield failed(_CDAP, f"it is for instance `{instances[0]}`, not `{instance}`", advice)
-        return
-    yield _namespaces(admin, service, instance)
+        return [
+            answers,
+            failed(
+                _CDAP,
+                f"it is for instance `{instances[0]}`, not `{instance}`",
+                f"set CDAP instance to `{instance}` in the settings of service `{service}`",
+            ),
+        ]
+    return [answers, _namespaces(admin, service, instance)]
 
 
 def _namespaces(admin: RangerAdmin, service: str, instance: str) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Final
@@ -43,9 +43,11 @@ def examine_encryption(settings: Settings) -> Iterator[Finding]:
     """Report each address that is reached over plain http outside of this machine."""
     exposed = dict.fromkeys(address for address in configured_addresses(settings) if is_exposed(address.url))
     for address in exposed:
-        seen = "plain http: anyone on the network path can read its secrets and change its answers"
-        advice = f"use https:// in `{address.setting.name}`, and take `{address.setting.permission}` out"
-        yield note(f"encryption of `{address.setting.name}` {address.url}", seen, advice)
+        yield note(
+            f"encryption of `{address.setting.name}` {address.url}",
+            "plain http: anyone on the network path can read its secrets and change its answers",
+            f"use https:// in `{address.setting.name}`, and take `{address.setting.permission}` out",
+        )
     others = [found for source in settings.sync.sources if (found := _kafka(source))]
     others += filter(None, [_audit_kafka(settings.audit)])
     yield from others
@@ -63,8 +65,11 @@ def _kafka(source: SourceSettings) -> Finding | None:
     protocol = option.reveal() if option is not None else "PLAINTEXT"
     if not exposed or protocol.upper().endswith("SSL"):
         return None
-    seen = f"{protocol}: anyone on the network path to {', '.join(exposed)} can become a creator"
-    return note(f"encryption of source `{source.name}`", seen, "set its option `kafka.security.protocol` to `SASL_SSL`")
+    return note(
+        f"encryption of source `{source.name}`",
+        f"{protocol}: anyone on the network path to {', '.join(exposed)} can become a creator",
+        "set its option `kafka.security.protocol` to `SASL_SSL`",
+    )
 
 
 def _audit_kafka(audit: AuditSettings) -> Finding | None:
@@ -72,9 +77,11 @@ def _audit_kafka(audit: AuditSettings) -> Finding | None:
     exposed = [server for server in addresses(audit.kafka_bootstrap) if is_exposed(f"http://{server}")]
     if not exposed or not audit.kafka_allow_plain:
         return None
-    seen = f"without TLS: anyone on the network path to {', '.join(exposed)} can read password and records"
-    advice = "use Kafka's port with TLS, and take `audit.kafka_allow_plain = true` out"
-    return note("encryption of `audit.kafka_bootstrap`", seen, advice)
+    return note(
+        "encryption of `audit.kafka_bootstrap`",
+        f"without TLS: anyone on the network path to {', '.join(exposed)} can read password and records",
+        "use Kafka's port with TLS, and take `audit.kafka_allow_plain = true` out",
+    )
 
 
 def no_connection(error: OSError) -> str:
@@ -86,26 +93,33 @@ def no_connection(error: OSError) -> str:
     return f"no connection: {reason(error)}"
 
 
-def _connected(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Iterator[Finding]:
+def _connected(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Iterable[Finding]:
     try:
         connection.connect()
     except ssl.SSLCertVerificationError as e:
-        advice = "add its authority to `ranger.ca_file`, or use the host name in its certificate"
-        yield failed(f"TLS of {url}", f"the certificate is not accepted: {e.verify_message}", advice)
-        return
+        return [
+            failed(
+                f"TLS of {url}",
+                f"the certificate is not accepted: {e.verify_message}",
+                "add its authority to `ranger.ca_file`, or use the host name in its certificate",
+            )
+        ]
     except ssl.SSLError as e:
-        advice = "have the server speak TLS, or give `ranger.cert_file` if it asks for a certificate"
-        yield failed(f"TLS of {url}", no_connection(e), advice)
-        return
+        return [
+            failed(
+                f"TLS of {url}",
+                no_connection(e),
+                "have the server speak TLS, or give `ranger.cert_file` if it asks for a certificate",
+            )
+        ]
     except OSError as e:
-        yield failed(
-            f"connection to {url}", no_connection(e), "start Ranger Admin, or allow the connection (port, firewall)"
-        )
-        return
-    yield well(f"connection to {url}", "open")
-    if isinstance(connection.sock, ssl.SSLSocket):
-        yield _certificate(connection.sock, url, now())
-    yield _clock(connection, url, now)
+        return [
+            failed(
+                f"connection to {url}", no_connection(e), "start Ranger Admin, or allow the connection (port, firewall)"
+            )
+        ]
+    encrypted = [_certificate(connection.sock, url, now())] if isinstance(connection.sock, ssl.SSLSocket) else []
+    return [well(f"connection to {url}", "open"), *encrypted, _clock(connection, url, now)]
 
 
 def _certificate(connection: ssl.SSLSocket, url: str, now: float) -> Finding:
@@ -129,5 +143,8 @@ def _clock(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Fi
     apart = abs(now() - there)
     if apart <= _CLOCKS_AGREE:
         return well(check, "agrees with the clock of this machine")
-    advice = "synchronise both clocks (NTP): policies with a schedule, Kerberos and certificates depend on them"
-    return failed(check, f"{apart:.0f} s apart from the clock of this machine", advice)
+    return failed(
+        check,
+        f"{apart:.0f} s apart from the clock of this machine",
+        "synchronise both clocks (NTP): policies with a schedule, Kerberos and certificates depend on them",
+    )

@@ -46,8 +46,11 @@ def _corroboration(settings: Settings) -> Finding:
     check = "corroboration of records"
     if settings.sync.uncorroborated == "hold":
         return well(check, "records without a journalled check have no effect")
-    seen = "`sync.uncorroborated` is `grant`: with one stolen secret or one writable source, others can become creators"
-    return note(check, seen, "remove it if CDAP uses a decision service: its journal corroborates the records")
+    return note(
+        check,
+        "`sync.uncorroborated` is `grant`: with one stolen secret or one writable source, others can become creators",
+        "remove it if CDAP uses a decision service: its journal corroborates the records",
+    )
 
 
 def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float) -> Finding:
@@ -65,15 +68,24 @@ def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float)
         return skipped(check, f"`{directory}` is out of reach of this user; run this as the user of the sync job")
     if found is None:
         what = "cannot be read" if is_there else "is not there"
-        seen = f"`{file}` {what}, so its events are decided after the hold-back only"
-        return failed(check, seen, "start the decision service, of this version and with a caller that has `audit`")
+        return failed(
+            check,
+            f"`{file}` {what}, so its events are decided after the hold-back only",
+            "start the decision service, of this version and with a caller that has `audit`",
+        )
     age = now - found.watermark / 1000
     if age > max(hold_back, _TIMEOUT):
-        seen = f"the decision service last renewed its watermark {age:.0f} s ago, so the hold-back applies"
-        return failed(check, seen, "start the decision service: `ranger-cdap serve`")
+        return failed(
+            check,
+            f"the decision service last renewed its watermark {age:.0f} s ago, so the hold-back applies",
+            "start the decision service: `ranger-cdap serve`",
+        )
     if found.records is False:
-        seen = "CDAP's extension delivers no records, so lost requests are not detected; the hold-back applies"
-        return note(check, seen, "with CDAP 6.11 and later, give the extension the secret of a caller that has `audit`")
+        return note(
+            check,
+            "CDAP's extension delivers no records, so lost requests are not detected; the hold-back applies",
+            "with CDAP 6.11 and later, give the extension the secret of a caller that has `audit`",
+        )
     return well(check, f"its watermark is {max(0.0, age):.0f} s old")
 
 
@@ -85,18 +97,26 @@ def _hold_back(settings: Settings) -> Iterator[Finding]:
     most = f"{sync.hold_back:g} s (`sync.hold_back`)"
     if all(source.kind != _KIND for source in sync.sources):
         names = _listed(sync.sources)
-        seen = f"every creation waits {most}: only a decision service says that all events of {names} have come"
-        yield note(check, seen, f"add a source of the kind `{_KIND}`: it decides a creation within seconds")
+        yield note(
+            check,
+            f"every creation waits {most}: only a decision service says that all events of {names} have come",
+            f"add a source of the kind `{_KIND}`: it decides a creation within seconds",
+        )
         return
     naming = [source for source in sync.sources if source.kind not in (_KIND, *_MESSAGES)]
     if naming:
         names = _listed(naming)
-        seen = f"uploads of jars, which CDAP runs as its master user, wait up to {most} for lines of {names}"
-        advice = "set `sync.hold_back` to the longest delay of these lines, plus `sync.clock_skew`"
-        yield note(f"{check} for lines", seen, advice)
+        yield note(
+            f"{check} for lines",
+            f"uploads of jars, which CDAP runs as its master user, wait up to {most} for lines of {names}",
+            "set `sync.hold_back` to the longest delay of these lines, plus `sync.clock_skew`",
+        )
     if sync.uncorroborated == "grant":
-        seen = f"creations whose record has no journalled check wait {most}"
-        yield note(f"{check} for their rivals", seen, "use CDAP's extension of this version: its checks are journalled")
+        yield note(
+            f"{check} for their rivals",
+            f"creations whose record has no journalled check wait {most}",
+            "use CDAP's extension of this version: its checks are journalled",
+        )
 
 
 def _listed(sources: Iterable[SourceSettings]) -> str:
@@ -124,8 +144,11 @@ def _cdap(settings: Settings) -> Finding:
     finally:
         exchange.close()
     if status != HTTPStatus.OK or not _is_default(body):
-        seen = f"CDAP at `{url}` does not show the account the namespace `default` (HTTP {status})"
-        return failed(check, seen, "correct `sync.confirm.url` and `.token_file`; give the account READ on everything")
+        return failed(
+            check,
+            f"CDAP at `{url}` does not show the account the namespace `default` (HTTP {status})",
+            "correct `sync.confirm.url` and `.token_file`; give the account READ on everything",
+        )
     return well(check, f"CDAP at `{url}` shows the namespace `default`")
 
 
@@ -147,11 +170,15 @@ def _decision(settings: Settings) -> Finding:
     except ConfigError as e:
         return failed(check, str(e), "correct `sync.confirm.decision_service` and `sync.ca_file`")
     if client.problem:
-        advice = (
-            "correct `sync.confirm.decision_service`, `.caller` and `.secret`; the caller needs the role `delegate`"
+        return failed(
+            check,
+            client.problem,
+            "correct `sync.confirm.decision_service`, `.caller` and `.secret`; the caller needs the role `delegate`",
         )
-        return failed(check, client.problem, advice)
     if not allowed:
-        seen = f"`{confirm.user}` may not get the namespace `default`, so it proves nothing where CDAP shows nothing"
-        return failed(check, seen, "give it READ on the instance and on everything in it, in Ranger")
+        return failed(
+            check,
+            f"`{confirm.user}` may not get the namespace `default`, so it proves nothing where CDAP shows nothing",
+            "give it READ on the instance and on everything in it, in Ranger",
+        )
     return well(check, f"`{confirm.user}` may get the namespace `default`")

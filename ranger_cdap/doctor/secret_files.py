@@ -29,9 +29,10 @@ def _of_unknown_user(program: Program, files: tuple[SecretFile, ...], users: Use
     hidden = [file for file in files if program in file.programs and not os.access(file.path, os.R_OK)]
     if hidden:
         names = ", ".join(f"`{file.path}`" for file in hidden)
-        seen = f"user {users.viewer}, the current user, cannot read {names}; the {program} needs them"
         yield note(
-            f"secrets of the {program}", seen, f"nothing to do if the {program} runs as another user or elsewhere"
+            f"secrets of the {program}",
+            f"user {users.viewer}, the current user, cannot read {names}; the {program} needs them",
+            f"nothing to do if the {program} runs as another user or elsewhere",
         )
 
 
@@ -51,9 +52,10 @@ def _of_user(program: Program, person: LocalUser, files: tuple[SecretFile, ...],
         elif program not in file.programs and readable and users.are_two and person.uid != ROOT:
             fine = False
             owner = users.other(program)
-            seen = f"user {person}, who runs the {program}, can read {named}, a secret of the other program"
             advice = f"chown it to {_plain(owner)}, chmod 600" if owner else "chmod 600"
-            yield failed(check, seen, advice)
+            yield failed(
+                check, f"user {person}, who runs the {program}, can read {named}, a secret of the other program", advice
+            )
     if fine:
         yield well(check, f"user {person} can read them" + (", and no others" if users.are_two else ""))
 

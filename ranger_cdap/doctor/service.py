@@ -6,8 +6,9 @@ import http.client
 import json
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import Final
 
 from ranger_cdap.config import CallerSettings, JwtSettings, ServiceSettings, Settings
@@ -41,25 +42,20 @@ def examine_decision_service(settings: Settings, users: Users) -> Iterator[Findi
     yield from _running(service)
 
 
-def _callers(service: ServiceSettings) -> Iterator[Finding]:
+def _callers(service: ServiceSettings) -> Iterable[Finding]:
     check = "callers of the decision service"
     secrets = (service.proxy.secret, *(caller.secret for caller in service.callers))
     if problem := next((secret.problem for secret in secrets if secret is not None and secret.problem), ""):
-        yield note(check, f"not checked: {problem}", "run this as the user of the decision service as well")
-        return
+        return [note(check, f"not checked: {problem}", "run this as the user of the decision service as well")]
     try:
         Callers.of(service)
     except ServerError as e:
-        yield failed(check, str(e), "or remove `[service.jwt]` from the configuration")
-        return
+        return [failed(check, str(e), "or remove `[service.jwt]` from the configuration")]
     except ConfigError as e:
-        yield failed(check, str(e), "correct `[[service.callers]]`, `[service.jwt]` or `[service.proxy]`")
-        return
-    yield well(check, "; ".join(f"{caller.name}: {', '.join(caller.roles) or 'nothing'}" for caller in service.callers))
-    if service.jwt.jwks_url:
-        yield _token_keys(service.jwt)
-    for caller in service.callers:
-        yield from _purposes(caller)
+        return [failed(check, str(e), "correct `[[service.callers]]`, `[service.jwt]` or `[service.proxy]`")]
+    named = "; ".join(f"{caller.name}: {', '.join(caller.roles) or 'nothing'}" for caller in service.callers)
+    keys = [_token_keys(service.jwt)] if service.jwt.jwks_url else []
+    return [well(check, named), *keys, *chain.from_iterable(map(_purposes, service.callers))]
 
 
 def _token_keys(settings: JwtSettings) -> Finding:
@@ -69,8 +65,11 @@ def _token_keys(settings: JwtSettings) -> Finding:
     except KeysUnavailable as e:
         return failed(check, str(e), "correct `service.jwt.jwks_url` and `.jwks_ca_file`, or start the key server")
     if not keys:
-        seen = f"`{settings.jwks_url}` has no key for {', '.join(settings.algorithms)}"
-        return failed(check, seen, "correct `service.jwt.algorithms`, or have the issuer publish its keys with ids")
+        return failed(
+            check,
+            f"`{settings.jwks_url}` has no key for {', '.join(settings.algorithms)}",
+            "correct `service.jwt.algorithms`, or have the issuer publish its keys with ids",
+        )
     return well(check, f"{len(keys)} for {', '.join(settings.algorithms)}")
 
 
@@ -78,8 +77,11 @@ def _purposes(caller: CallerSettings) -> Iterator[Finding]:
     """Check that each role of CDAP's extension has a secret of its own, so that a stolen one gives one role."""
     several = _OF_CDAP.intersection(caller.roles)
     if len(several) > 1 or (several and CallerRole.DELEGATE in caller.roles):
-        seen = f"one secret has the roles {', '.join(sorted(caller.roles))}"
-        yield note(f"roles of caller `{caller.name}`", seen, "add a caller with a secret of its own for each role")
+        yield note(
+            f"roles of caller `{caller.name}`",
+            f"one secret has the roles {', '.join(sorted(caller.roles))}",
+            "add a caller with a secret of its own for each role",
+        )
 
 
 def _address(service: ServiceSettings) -> Finding:
@@ -105,8 +107,11 @@ def _grants(settings: Settings) -> Finding:
     if not service.bridge_username:
         return failed(check, "the bridge has no account", "set `service.bridge_username` and `.bridge_password`")
     if service.bridge_username in (settings.plugin.username, settings.sync.username, settings.master.name):
-        seen = f"the bridge uses account `{service.bridge_username}`, which has another purpose"
-        return failed(check, seen, "create a separate account for the bridge")
+        return failed(
+            check,
+            f"the bridge uses account `{service.bridge_username}`, which has another purpose",
+            "create a separate account for the bridge",
+        )
     if not any(CallerRole.GRANT in caller.roles for caller in service.callers):
         return failed(check, "no caller has the role `grant`", "add one for CDAP's extension, or set `grants = refuse`")
     what = "forwarded to Ranger for users with ADMIN and delegateAdmin"
@@ -115,58 +120,59 @@ def _grants(settings: Settings) -> Finding:
     return note(check, what, "works with CDAP 6.11 and later")
 
 
-def _running(service: ServiceSettings) -> Iterator[Finding]:
+def _running(service: ServiceSettings) -> Iterable[Finding]:
     check = "running decision service"
     if not service.port:
-        yield skipped(check, "`service.port` is 0, so its port is unknown")
-        return
+        return [skipped(check, "`service.port` is 0, so its port is unknown")]
     if service.tls_client_ca and not service.tls_probe_certificate:
-        yield skipped(check, "it requires a client certificate, and `service.tls_probe_certificate` is not set")
-        return
+        return [skipped(check, "it requires a client certificate, and `service.tls_probe_certificate` is not set")]
     try:
         connection = _connect(service)
     except ssl.SSLError:
-        yield failed(check, f"`{service.tls_certificate}` holds no certificate", "correct `service.tls_certificate`")
-        return
+        return [failed(check, f"`{service.tls_certificate}` holds no certificate", "correct `service.tls_certificate`")]
     except ConfigError as e:
-        yield failed(check, str(e), "correct `service.tls_probe_certificate` and `.tls_probe_key`")
-        return
+        return [failed(check, str(e), "correct `service.tls_probe_certificate` and `.tls_probe_key`")]
     except OSError as e:
         seen = f"its certificate `{service.tls_certificate}` cannot be read: {reason(e)}"
         denied = isinstance(e, PermissionError)
-        yield skipped(check, seen) if denied else failed(check, seen, "correct `service.tls_certificate`")
-        return
+        return [skipped(check, seen) if denied else failed(check, seen, "correct `service.tls_certificate`")]
     try:
         status, body = _get(connection, "/health/ready")
         _, metrics = _get(connection, "/metrics")
     except ssl.SSLCertVerificationError:
-        yield failed(check, "its certificate is not `service.tls_certificate`", "restart it")
-        return
+        return [failed(check, "its certificate is not `service.tls_certificate`", "restart it")]
     except http.client.HTTPException:
         status, body, metrics = 0, b"", b""
     except OSError as e:
-        yield _no_response(service, e)
-        return
+        return [_no_response(service, e)]
     finally:
         connection.close()
     if not _is_ours(body):
-        seen = f"something else answers on port {service.port}"
-        yield failed(check, seen, "choose another `service.port`, also in the `url` of CDAP's extension")
-        return
-    if status == http.HTTPStatus.OK:
-        yield well(check, "it is ready")
-    else:
-        yield failed(check, "it runs, but has no policies", "see the checks of Ranger Admin, and its log")
-    yield _agreement(metrics)
+        return [
+            failed(
+                check,
+                f"something else answers on port {service.port}",
+                "choose another `service.port`, also in the `url` of CDAP's extension",
+            )
+        ]
+    ready = well(check, "it is ready")
+    if status != http.HTTPStatus.OK:
+        ready = failed(check, "it runs, but has no policies", "see the checks of Ranger Admin, and its log")
+    return ready, _agreement(metrics)
 
 
 def _no_response(service: ServiceSettings, error: OSError) -> Finding:
     if service.tls_client_ca and isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""):
-        seen = f"it does not accept `service.tls_probe_certificate` `{service.tls_probe_certificate}`: {error.reason}"
-        advice = "name one that is valid, for clients, and of an authority of `service.tls_client_ca`"
-        return failed("running decision service", seen, advice)
-    seen = f"it does not answer on port {service.port}: {no_connection(error)}"
-    return failed("running decision service", seen, "start it: `ranger-cdap serve`")
+        return failed(
+            "running decision service",
+            f"it does not accept `service.tls_probe_certificate` `{service.tls_probe_certificate}`: {error.reason}",
+            "name one that is valid, for clients, and of an authority of `service.tls_client_ca`",
+        )
+    return failed(
+        "running decision service",
+        f"it does not answer on port {service.port}: {no_connection(error)}",
+        "start it: `ranger-cdap serve`",
+    )
 
 
 def _is_ours(body: bytes) -> bool:
@@ -184,8 +190,11 @@ def _agreement(metrics: bytes) -> Finding:
         count = int(float(differences[1])) if differences else 0
     if not count:
         return well(check, "none")
-    advice = "see the page or the log of the service; correct `cdap.instance`, `master.user`, `admin.users`, or CDAP"
-    return failed(check, f"{count} of CDAP's settings differ; ours are used", advice)
+    return failed(
+        check,
+        f"{count} of CDAP's settings differ; ours are used",
+        "see the page or the log of the service; correct `cdap.instance`, `master.user`, `admin.users`, or CDAP",
+    )
 
 
 def _connect(service: ServiceSettings) -> http.client.HTTPConnection:

@@ -47,12 +47,16 @@ def _examine(source: SourceSettings, path: Path, users: Users) -> Finding:
             return skipped(check, f"{seen}; run this as the user of the sync job as well")
         return failed(check, seen, "run this as the user of the sync job")
     if open_to_others is not None:
-        seen = f"`{open_to_others}` can be written by others, who could become creators"
-        return failed(check, seen, "let only CDAP, or the service that stores for it, write there (chmod go-w)")
+        return failed(
+            check,
+            f"`{open_to_others}` can be written by others, who could become creators",
+            "let only CDAP, or the service that stores for it, write there (chmod go-w)",
+        )
     if unreadable is not None:
         reader = users.runs[Program.SYNC]
-        seen = f"user {reader}, who runs the sync job, cannot read `{unreadable}`"
-        return failed(check, seen, _advice(source, reader))
+        return failed(
+            check, f"user {reader}, who runs the sync job, cannot read `{unreadable}`", _advice(source, reader)
+        )
     return well(check, f"`{directory}` can be written by its owner alone, user {name_of(owner)}")
 
 

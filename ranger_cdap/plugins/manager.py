@@ -11,7 +11,6 @@ import pluggy
 
 from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins import hookspecs
-from ranger_cdap.plugins.hook_trace import trace_if_wanted
 
 if TYPE_CHECKING:
     from ranger_cdap.audit import SinkFactory
@@ -93,7 +92,6 @@ def plugin_manager(settings: Settings | None = None, *, entry_points: bool = Tru
         except Exception as e:
             raise PluginError(f"a plugin of the entry point group `{hookspecs.PROJECT}` cannot be loaded: {e}") from e
         complete(manager)
-    trace_if_wanted(manager)
     return manager
 
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ranger_cdap.analysis.expected_changes import ChangedRow
 from ranger_cdap.analysis.logic.witness import Witness
 from ranger_cdap.analysis.reach_rows import ReachRow
+from ranger_cdap.analysis.report import ImpactRow
 from ranger_cdap.analysis.wording import LevelText
 from ranger_cdap.engine import AccessStatus
 from ranger_cdap.questions.access_holders import AccessHolder
@@ -95,16 +95,13 @@ def holder_document(one: AccessHolder, index: PolicyIndex, accesses: Collection[
     }
 
 
-def impact_document(service: str, rows: Iterable[ChangedRow]) -> dict[str, Any]:
+def impact_document(service: str, rows: Sequence[ImpactRow]) -> dict[str, Any]:
     """Return the rows of an impact as JSON."""
-    rows = tuple(rows)
-    gained, lost = ([changed_row_document(one) for one in rows if one.gained is gained] for gained in (True, False))
+    gained, lost = ([_impact_row(row) for row in rows if row.gained is gained] for gained in (True, False))
     return {"service": service, "gained": gained, "lost": lost}
 
 
-def changed_row_document(one: ChangedRow) -> dict[str, Any]:
-    """Return a row of an impact as JSON."""
-    row, entry = one.row, one.expected_by
+def _impact_row(row: ImpactRow) -> dict[str, Any]:
     return {
         "policy": None if row.policy_id is None else {"id": row.policy_id, "name": row.policy_name},
         "item": row.item,
@@ -119,7 +116,6 @@ def changed_row_document(one: ChangedRow) -> dict[str, Any]:
         "partial": row.partial,
         "certainty": row.certainty.value,
         "undecided": row.doubts,
-        "expected": None if entry is None else {"entry": entry.number, "reason": entry.reason},
         "witnesses": [
             {**witness_document(witness), "owner": witness.request.owner} for witness in row.witnesses.values()
         ],

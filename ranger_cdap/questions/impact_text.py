@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ranger_cdap.analysis.expected_changes import ChangedRow
+from ranger_cdap.analysis.report import ImpactRow
 from ranger_cdap.engine import AccessRequest
 
 
-def headline(one: ChangedRow) -> str:
+def headline(row: ImpactRow) -> str:
     """Return `group analysts gains write on dataset cdap/ns1/sales.*`."""
-    verb = "gain" if one.gained else "lose"
-    verb = f"{verb}s" if one.row.witnesses else f"may {verb}"
-    return f"{', '.join(one.row.who)} {verb} {', '.join(one.row.accesses)} on {one.row.place}"
+    verb = "gain" if row.gained else "lose"
+    verb = f"{verb}s" if row.witnesses else f"may {verb}"
+    return f"{', '.join(row.who)} {verb} {', '.join(row.accesses)} on {row.place}"
 
 
-def notes(one: ChangedRow) -> Iterator[str]:
+def notes(row: ImpactRow) -> Iterator[str]:
     """Yield what else there is to say about a row, as sentences without a stop."""
-    row = one.row
-    if one.expected_by is not None:
-        why = f": {one.expected_by.reason}" if one.expected_by.reason else ""
-        yield f"expected by entry {one.expected_by.number}{why}"
     if row.conditions:
         yield f"if {' and '.join(row.conditions)}"
     yield from (f"except {text}" for text in row.exceptions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +10,7 @@ import click
 import msgspec
 
 from ranger_cdap.analysis.impact import impact
-from ranger_cdap.analysis.report import gained_rows, lost_rows
+from ranger_cdap.analysis.report import impact_rows
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -61,7 +62,8 @@ def propose_command(invocation: Invocation, arguments: AuditArguments, proposal:
     write_directory(proposal, PolicyCollection(service, ()).with_policies(found.policies), "json")
     after = _compiled(read_directory(proposal), current.engine.service_name)
     changes = impact(current.engine, after)
-    gained, lost = len(gained_rows(changes)), len(lost_rows(changes))
+    directions = Counter(row.gained for row in impact_rows(changes))
+    gained, lost = directions[True], directions[False]
     if invocation.as_json:
         invocation.print_json(
             {

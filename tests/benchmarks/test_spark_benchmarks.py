@@ -15,4 +15,4 @@ def test_the_review_of_the_benchmark_is_answered() -> None:
 
 
 def test_the_replay_of_the_benchmark_has_the_installed_conditions() -> None:
-    assert replayed().conditions == set(condition_factories(plugin_manager()))
+    assert replayed().policies.conditions == set(condition_factories(plugin_manager()))

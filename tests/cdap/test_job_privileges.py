@@ -11,8 +11,7 @@ from ranger_cdap.cdap.answer import compose, visibility
 from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cdap.checks.recorded_paths import RecordedCheck, recorded_paths
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types, parse_entity
-from ranger_cdap.cdap.job_privileges import JobNeed, JobPrivileges, job_privileges
-from ranger_cdap.cdap.presets import JobOperation, Preset, load_preset, preset_names, preset_profiles
+from ranger_cdap.cdap.presets import Preset, load_preset, preset_names, preset_profiles
 from ranger_cdap.cdap.profile import ANY, VISIBLE
 from ranger_cdap.cdap.requirements import requirements_of
 from ranger_cdap.engine import PolicyEngine
@@ -22,6 +21,7 @@ from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from tests.cdap.checks.test_replay import CHECKS, PROFILES
 from tests.cdap.fixtures import Policies
+from tests.cdap.job_privileges import JobNeed, JobOperation, JobPrivileges, job_privileges, operations_in
 
 # Some entity of each type in the namespace, by its type.
 SOME = {
@@ -35,7 +35,7 @@ JOBS = [(preset, profile) for preset in preset_names() for profile in preset_pro
 
 
 def operations_of(preset: str, profile: str) -> list[JobOperation]:
-    return list(load_preset(preset, profile).operations_in("sales"))
+    return list(operations_in(load_preset(preset, profile), "sales"))
 
 
 def policies_of(needs: list[JobNeed]) -> Policies:
@@ -121,7 +121,7 @@ def test_each_need_names_the_requirements_of_its_operations(preset: str, profile
 
 
 def lacking(preset: Preset, profile: str) -> list[JobNeed]:
-    """The privileges of the job's plan that the preset does not give."""
+    """The privileges that the job needs and the preset does not give."""
     found = job_privileges(PROFILES[profile], operations_of(preset.name, profile))
     return [one for one in (*found.needs, *found.more) if not gives(preset, one)]
 
@@ -140,8 +140,8 @@ def gives(preset: Preset, need: JobNeed) -> bool:
 
 
 @pytest.mark.parametrize(("preset", "profile"), JOBS)
-def test_the_role_of_a_job_has_all_that_its_plan_says(preset: str, profile: str) -> None:
-    """`plan --role --apply` makes the preset's role: it gives each privilege that `plan --role --for-cdap` lists."""
+def test_the_role_of_a_job_has_all_that_its_operations_need(preset: str, profile: str) -> None:
+    """`roles apply` makes the preset's role, which gives each privilege that the operations and CDAP need."""
     assert lacking(load_preset(preset, profile), profile) == []
 
 

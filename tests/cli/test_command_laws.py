@@ -28,7 +28,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 
 # What these print has a form of its own: lines of JSON, a file of policies, pages, scripts, a story.
 OWN_FORM = {
-    "eval", "policies export", "demo", "completion",
+    "eval", "policies export", "demo",
 }  # fmt: skip
 
 ASKED = {

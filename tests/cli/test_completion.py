@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.cli.completion import SHELLS
 from ranger_cdap.cli.main import main
 
 COMPLETED = [
@@ -24,7 +23,7 @@ COMPLETED = [
     ("ranger-cdap check alice dataset.get data", ["dataset:", "dataset_module:", "dataset_type:"]),
     ("ranger-cdap check alice dataset.get dataset:", ["dataset:"]),
     ("ranger-cdap who name", ["namespace:"]),
-    ("ranger-cdap operations --against 00", ["000", "001", "001-prose", "002", "003", "004"]),
+    ("ranger-cdap operations --profile 00", ["000", "001", "001-prose", "002", "003", "004"]),
     ("ranger-cdap operations --entity sch", ["schedule"]),
     ("ranger-cdap check a application.deploy application:n.a --with da", ["datasets="]),
     ("ranger-cdap --set ranger.ser", ["ranger.service="]),
@@ -65,21 +64,25 @@ def test_operations_are_those_of_the_configured_profile(
     assert completed(f"ranger-cdap --config other.toml {line}", monkeypatch, capsys) == ["dataset.exists"]
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_asks_the_program(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
+def script_of(shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    monkeypatch.setenv("_RANGER_CDAP_COMPLETE", f"{shell}_source")
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_asks_the_program(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = script_of(shell, monkeypatch, capsys)
     assert f"_RANGER_CDAP_COMPLETE={shell}_complete" in script
     assert "ranger-cdap" in script.splitlines()[-2] + script.splitlines()[-1]
     if shell == "zsh":
         assert "compadd -U -V unsorted -S '' -a begun" in script
     if executable := shutil.which(shell):
         subprocess.run([executable, "-n"], input=script, text=True, check=True)
-
-
-def test_another_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "tcsh"]) == 3
-    assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in capsys.readouterr().err
 
 
 BASH = """
@@ -106,9 +109,11 @@ printf '%s\\n' "${COMPREPLY[@]}"
         ("ranger-cdap policies test ./", ["compopt -o default", ""]),
     ],
 )
-def test_bash_itself(line: str, told: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "bash"]) == 0
-    (tmp_path / "script").write_text(capsys.readouterr().out)
+def test_bash_itself(
+    line: str, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "script").write_text(script_of("bash", monkeypatch, capsys))
+    monkeypatch.delenv("_RANGER_CDAP_COMPLETE")
     program = tmp_path / "ranger-cdap"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m ranger_cdap "$@"\n')
     program.chmod(0o755)

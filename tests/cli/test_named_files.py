@@ -27,7 +27,6 @@ READING = [
     "policies rewrite FILE",
     "policies impact FILE DOWNLOAD",
     "policies impact DOWNLOAD DOWNLOAD --roles FILE",
-    "policies impact DOWNLOAD DOWNLOAD --allow FILE",
     "audit verify FILE",
     "policies test expectations.toml --policies FILE",
     *(f"policies test expectations.toml --policies DOWNLOAD {option} FILE" for option in ("--roles", "--userstore")),
@@ -50,7 +49,7 @@ READING = [
 
 # Options and arguments of files that are written, or whose commands need Ranger, CDAP or a sync job before they read.
 OTHER = {
-    "--out", "--junit", "--html", "--write-allow", "--database", "--directory",
+    "--out", "--html", "--database", "--directory",
     "policies apply", "shadow close", "insights report",
     "insights propose", "review", "sync inventory", "sync baseline", "sync reconcile",
     "install-units", "--tags", "--deltas", "eval --userstore",

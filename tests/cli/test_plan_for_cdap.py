@@ -9,11 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import requests
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.enforcer import AccessEnforcer
-from ranger_cdap.cdap.requirements import with_sentence
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import Secret, load_settings
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
@@ -313,140 +311,6 @@ def test_the_printed_policies_do_the_same_when_imported(service: RangerAdmin, ru
     run(0, "policies", "apply", "--yes", "needed.json")
     assert denied("dataset.truncate") == []
     assert "nothing to do" in run(0, *TRUNCATE, "--apply", "--yes")[0]
-
-
-# --- jobs -------------------------------------------------------------------------------------------------------------
-
-ROLE = ["plan", "--role", "developer", "--namespace", "sales"]
-
-
-@pytest.mark.usefixtures("_alone")
-def test_a_job_has_its_privileges_and_what_cdap_asks_besides(run: Run) -> None:
-    alone, more = run(0, *ROLE)[0], run(0, *ROLE, "--for-cdap")[0]
-    assert alone.startswith("developer in namespace sales: ")
-    assert "dataset:sales.*" in alone
-    assert "CDAP also asks for" not in alone
-    assert "LIST of ARTIFACT on namespace:system" in more.partition("CDAP also asks for:\n")[2]
-    assert "`ranger-cdap roles explain developer` has their privileges: connection.list" in more
-
-
-@pytest.mark.usefixtures("_alone")
-def test_each_privilege_of_a_job_has_the_requirements_that_ask_for_it(run: Run) -> None:
-    alone, more = run(0, *ROLE)[0], run(0, *ROLE, "--for-cdap")[0]
-    required = alone.partition("required by:\n")[2]
-    assert f"    {with_sentence('S003-dataset-truncate')}\n" in required
-    assert more.partition("required by:\n")[2].startswith(required)
-    document = json.loads(run(0, *ROLE, "--for-cdap", "--json")[0])
-    for need in [*document["needs"], *document["cdap_asks"]]:
-        assert all(f"{one}: " in more for one in need["requirements"])
-
-
-@pytest.mark.usefixtures("_alone")
-def test_a_job_as_json(run: Run) -> None:
-    document = json.loads(run(0, *ROLE, "--for-cdap", "--json")[0])
-    assert (document["preset"], document["namespace"]) == ("developer", "sales")
-    (asked,) = document["cdap_asks"]
-    assert asked["entity"] == {"type": "namespace", "parts": ["system"]}
-    assert {"check": "LIST of ARTIFACT", "entity": asked["entity"], "recorded": ["artifact.list"]} in asked["checks"]
-    assert "cdap_asks" not in json.loads(run(0, *ROLE, "--json")[0])
-
-
-@pytest.mark.usefixtures("_alone")
-def test_the_policies_of_a_job_are_a_file_of_policies_for_its_role(run: Run) -> None:
-    out, err = run(0, *ROLE, "--for-cdap", "--policies")
-    assert "they name the role `sales_developer`, which Ranger must have" in err
-    items = [item for policy in json.loads(out)["policies"] for item in policy["policyItems"]]
-    assert [item["roles"] for item in items] == [["sales_developer"]] * len(items)
-    assert "dev_sales" in run(0, *ROLE, "--for-cdap", "--policies", "--name", "dev_sales")[0]
-    Path("job.json").write_text(out)
-    assert "sales_developer  admin   allowed" in run(0, "who", "dataset:sales.kv", "--policies", "job.json")[0]
-
-
-@pytest.fixture
-def group(service: RangerAdmin) -> str:
-    """A group of Ranger."""
-    document = {"name": "sales-devs", "groupSource": 1, "description": "people"}
-    body = json.dumps(document).encode()
-    url = f"{load_settings().ranger.url}/service/xusers/secure/groups"
-    answer = requests.post(
-        url, body, auth=("admin", PASSWORD), headers={"Content-Type": "application/json"}, timeout=10
-    )
-    assert answer.status_code == 200, answer.text
-    return "sales-devs"
-
-
-def test_a_job_is_given_in_ranger_as_roles_apply_gives_it(service: RangerAdmin, group: str, run: Run) -> None:
-    job, words = ["developer", "--namespace", "sales", "--group", group], [*ROLE, "--for-cdap", "--group", group]
-    before = versions(service)
-    shown = json.loads(run(2, *words, "--apply", "--dry-run", "--json")[0])
-    assert versions(service) == before
-    assert shown["steps"][0]["change"] == "create role `sales_developer`"
-    gained = [change for change in shown["impact"]["changes"] if "gains" in change]
-    assert {change.partition(" gains ")[0] for change in gained} == {f"group {group} (role sales_developer)"}
-    assert any(change.endswith(" gains read, admin on dataset cdap/sales/?*") for change in gained), gained
-
-    out, err = run(0, *words, "--apply", "--yes")
-    assert [line.removeprefix("impact: ") for line in out.splitlines() if line.startswith("impact: ")] == (
-        shown["impact"]["changes"]
-    )
-    assert err.endswith(" changes made; plugins follow with their next refresh\n")
-    assert "keep role `sales_developer`" in run(0, "roles", "apply", *job, "--dry-run")[0]
-    again, said = run(0, *words, "--apply", "--yes")
-    assert (again, said) == ("keep role `sales_developer`: it has these members and rights\n", "")
-
-
-def test_a_job_s_printed_policies_are_those_of_roles_apply(service: RangerAdmin, run: Run) -> None:
-    Path("job.json").write_text(run(0, *ROLE, "--for-cdap", "--policies")[0])
-    run(0, "roles", "apply", "developer", "--namespace", "sales", "--yes")
-    before = versions(service)
-    run(0, "policies", "apply", "--yes", "job.json")
-    assert versions(service) == before
-
-
-def test_a_job_that_one_group_has_already_gains_nothing_but_for_the_next_member(
-    service: RangerAdmin, group: str, run: Run
-) -> None:
-    run(0, "roles", "apply", "developer", "--namespace", "sales", "--group", group, "--yes")
-    out, _ = run(0, *ROLE, "--for-cdap", "--apply", "--user", "bob", "--yes")
-    lines = [line for line in out.splitlines() if line.startswith("impact: ")]
-    assert lines
-    assert {line.partition(" gains ")[0] for line in lines} == {"impact: user bob (role sales_developer)"}
-
-
-def test_a_role_that_ranger_has_with_other_content_stops_the_job(service: RangerAdmin, group: str, run: Run) -> None:
-    service.roles.create(SERVICE, "sales_developer", description="ours", users=["bob"])
-    before = versions(service)
-    err = run(3, *ROLE, "--for-cdap", "--apply", "--group", group, "--yes")[1]
-    assert "nothing was done: role `sales_developer` is blocked: it exists, described as `ours`" in err
-    assert versions(service) == before
-
-
-@pytest.mark.usefixtures("_alone")
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--role", "developer"], "`--role` needs `--namespace`"),
-        (["--namespace", "sales"], "`--namespace` needs `--role`"),
-        ([*ROLE[1:], "--policies"], "with `--role`, `--policies` needs `--for-cdap`"),
-        ([*ROLE[1:], "--apply"], "with `--role`, `--apply` needs `--for-cdap`"),
-        ([*ROLE[1:], "--for-cdap", "--policies", "--apply"], "`--policies` and `--apply` exclude each other"),
-        ([*ROLE[1:], "--for-cdap", "--policies", "--group", "g"], "`--group` needs `--apply`"),
-        ([*ROLE[1:], "--for-cdap", "--name", "n"], "`--name` needs `--policies` or `--apply`"),
-        ([*ROLE[1:], "--for-cdap", "--apply", "--group", " "], "a name of --user or --group is empty"),
-        ([*ROLE[1:], "--for-cdap", "--recorded", "x"], "`--recorded` has no meaning there"),
-        ([*ROLE[1:], "--jar", "artifact:ns1.a"], "`--jar` has no meaning there"),
-        (["alice", "dataset.get", "dataset:ns1.kv", *ROLE[1:]], "`USER` has no meaning there"),
-        (["alice", "dataset.get", "dataset:ns1.kv", "--apply", "--user", "bob"], "`--user` needs `--role`"),
-        (["--role", "developr", "--namespace", "sales"], "did you mean `developer`?"),
-        (["--role", "viewer", "--namespace", "a b"], "`a b` is not a name that CDAP allows for a namespace"),
-        ([], "Missing argument 'USER'"),
-        (["alice"], "Missing argument 'OPERATION'"),
-    ],
-)
-def test_a_job_and_an_operation_exclude_each_other(words: list[str], said: str, run: Run) -> None:
-    out, err = run(3, "plan", *words)
-    assert out == ""
-    assert said in err
 
 
 HELD_BY_A_NAMESPACE = {

@@ -21,7 +21,6 @@ DOWNLOADING = [
     ["policies", "export"],
     ["policies", "impact", "ranger:", "ranger:"],
     ["plan", "alice", "dataset.get", "dataset:ns1.kv", "--apply", "--dry-run"],
-    ["plan", "--role", "viewer", "--namespace", "ns1", "--for-cdap", "--apply", "--dry-run"],
 ]
 REPORTED = ("policyActiveVersion", "policyActivationTime", "roleActiveVersion")
 

@@ -186,36 +186,3 @@ def test_the_reference_has_every_hook_of_a_plugin_too() -> None:
 
     assert "ranger_cdap_of_a_plugin" in headings
     assert {name for name in vars(hookspecs) if name.startswith("ranger_cdap_")} < set(headings)
-
-
-def test_a_trace_shows_calls_but_not_what_was_asked_or_answered(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Groups:
-        @hookimpl
-        def ranger_cdap_groups(self, user: str) -> list[str]:
-            return ["group-of-hunter2"]
-
-    monkeypatch.setenv("RANGER_CDAP_TRACE_PLUGINS", "1")
-    manager = manager_with(OtherSink(), Groups())
-    manager.hook.ranger_cdap_groups(user="hunter2")
-    broken = manager_with(Broken())
-    with pytest.raises(RuntimeError):
-        broken.hook.ranger_cdap_audit_sinks()
-
-    out, err = capsys.readouterr()
-    assert out == ""
-    first, second = (re.sub(r"\d+\.\d ms", "N ms", line) for line in err.splitlines())
-    assert first == "hook ranger_cdap_groups(user) of Groups: 1 answered in N ms"
-    assert second == "hook ranger_cdap_audit_sinks() of Broken, built-in sinks: failed with RuntimeError in N ms"
-    assert "hunter2" not in err
-
-
-@pytest.mark.parametrize("value", ["", "0"])
-def test_without_it_nothing_is_shown(
-    value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("RANGER_CDAP_TRACE_PLUGINS", value)
-    audit_sinks(plugin_manager(entry_points=False))
-
-    assert capsys.readouterr().err == ""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -20,8 +18,6 @@ pytestmark = [
 
 START = SITE / "index.html"
 DIAGRAMS = {path: count for path, page in pages().items() if (count := page.text.count('<pre class="mermaid">'))}
-PICTURES = [path for path, page in pages().items() if "img" in page.tags]
-SHOWN = "[...document.querySelectorAll('article img')].filter(i => i.getClientRects().length).map(i => i.src)"
 
 
 @pytest.fixture(scope="module")
@@ -74,19 +70,6 @@ def test_search_finds_a_page(browser: Browser) -> None:
     until(lambda: browser.evaluate("document.querySelectorAll('.md-search-result__item').length"))
     assert browser.evaluate("document.querySelector('.md-search-result__item a').href").startswith(SITE.as_uri())
     assert asked(browser) <= {"file", "data"}
-
-
-@pytest.mark.parametrize("page", PICTURES, ids=lambda page: page.stem)
-def test_a_reader_sees_the_pictures_of_their_scheme(browser: Browser, page: Path) -> None:
-    shown = []
-    for dark in (False, True):
-        browser.screen(1280, 900, dark=dark)
-        browser.visit(page.as_uri())
-        shown.append([urlsplit(address).path for address in browser.evaluate(SHOWN)])
-
-    light, dark = shown
-    assert light
-    assert dark == [re.sub(r"\.(png|svg)$", r"-dark.\1", picture) for picture in light]
 
 
 def test_a_load_from_another_host_is_stopped(browser: Browser) -> None:

@@ -21,7 +21,5 @@ DOWNLOAD_USER_STORE: Final = API(
 )  # lastKnownUserStoreVersion
 GRANT_ACCESS: Final = API("service/plugins/secure/services/grant/{service}", HttpMethod.POST, HTTPStatus.OK)
 REVOKE_ACCESS: Final = API("service/plugins/secure/services/revoke/{service}", HttpMethod.POST, HTTPStatus.OK)
-GET_POLICY_VERSIONS: Final = API("service/plugins/policy/{id}/versionList", HttpMethod.GET, HTTPStatus.OK)
-GET_POLICY_VERSION: Final = API("service/plugins/policy/{id}/version/{version}", HttpMethod.GET, HTTPStatus.OK)
 LOOK_UP: Final = API("service/plugins/services/lookupResource/{service}", HttpMethod.POST, HTTPStatus.OK)
 GET_POLICY_BY_GUID: Final = API("service/public/v2/api/policy/guid/{guid}", HttpMethod.GET, HTTPStatus.OK)

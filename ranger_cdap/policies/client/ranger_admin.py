@@ -29,7 +29,6 @@ Json = dict[str, Any]
 
 _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
-_LONGEST_NUMBER: Final = 20
 
 
 class RangerAdmin:
@@ -226,23 +225,6 @@ class RangerAdmin:
         return self._find_policy(
             RangerClient.GET_POLICY_BY_NAME.format_path({"serviceName": segment(service), "policyName": segment(name)})
         )
-
-    def policy_versions(self, policy_id: int) -> tuple[int, ...]:
-        """Return the versions of a policy in Ranger's history, in order, also of a deleted one; none if unknown."""
-        api = endpoints.GET_POLICY_VERSIONS.format_path({"id": policy_id})
-        listed = str(self._object(api).get("value") or "").split(",")
-        numbers = [text.strip() for text in listed if text.strip()]
-        if not all(text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER for text in numbers):
-            raise UnexpectedAnswer(f"the answer to `GET /{api.path}` is not a list of versions")
-        return tuple(sorted(map(int, numbers)))
-
-    def policy_of_version(self, policy_id: int, version: int) -> Json:
-        """Return a policy as JSON as it was in a version of Ranger's history.
-
-        Raises:
-            RequestRejected: Ranger's history does not have it.
-        """
-        return self._object(endpoints.GET_POLICY_VERSION.format_path({"id": policy_id, "version": version}))
 
     def create_policy(self, policy: Policy) -> Policy:
         """Create a policy; never changes an existing one.

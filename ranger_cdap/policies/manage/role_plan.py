@@ -172,21 +172,6 @@ def departure(role: WantedRole, found: FoundRoles) -> tuple[RoleStep, ...]:
     return (RoleStep(RoleAction.REVOKE, role.name, str(leaving), leaving),) if leaving else ()
 
 
-def members_after(members: RoleMembers, role: str, steps: Iterable[RoleStep]) -> RoleMembers:
-    """Return the members of a role after the steps; none if it is deleted."""
-    for step in (step for step in steps if step.role == role):
-        match step.action:
-            case RoleAction.GRANT:
-                members |= step.members
-            case RoleAction.REVOKE:
-                members -= step.members
-            case RoleAction.DELETE:
-                members = RoleMembers()
-            case _:
-                pass
-    return members
-
-
 def is_there(role: WantedRole, found: FoundRoles) -> bool:
     """Return true if Ranger has a role of this name that was made here for the same purpose."""
     there = found.roles.get(role.name)

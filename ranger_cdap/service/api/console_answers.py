@@ -11,9 +11,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from ranger_cdap.analysis.expected_changes import ChangedRow
 from ranger_cdap.analysis.impact import impact
-from ranger_cdap.analysis.report import gained_rows, lost_rows
+from ranger_cdap.analysis.report import impact_rows
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.engine import PolicyEngine
@@ -137,14 +136,12 @@ def impact_answer(
         if form.problems:
             return None
         found = impact(before, after, accesses=accesses or None)
-        rows = [ChangedRow(row, gained=True, expected_by=None) for row in gained_rows(found)]
-        rows += [ChangedRow(row, gained=False, expected_by=None) for row in lost_rows(found)]
         errors = (
             f"error: the engines contradict the analysis on {request_text(witness.request)}"
             for witness in found.contradictions
         )
         notes = (*errors, *_warnings(name, after, read, current))
-        return _answer(ImpactAnswer, impact_document(after.service_name, rows), notes)
+        return _answer(ImpactAnswer, impact_document(after.service_name, impact_rows(found)), notes)
     return None
 
 

@@ -238,13 +238,6 @@ class MatrixAnswer(ConsoleAnswer, frozen=True):
 # --- impact -----------------------------------------------------------------------------------------------------------
 
 
-class ExpectedEntry(ConsoleAnswer, frozen=True):
-    """An entry of a file of expected changes; the console takes no such file."""
-
-    entry: int
-    reason: str
-
-
 class ChangedAccessRow(ConsoleAnswer, frozen=True):
     """Access that is gained or lost; `partial`: on the rest of `item_resource` both sets allow it."""
 
@@ -261,7 +254,6 @@ class ChangedAccessRow(ConsoleAnswer, frozen=True):
     partial: bool
     certainty: Literal["exact", "may"]
     undecided: list[str]
-    expected: ExpectedEntry | None
     witnesses: list[EvidenceRequest]
 
 

@@ -26,7 +26,7 @@ from ranger_cdap.cdap.entity import EntityId, entity_type
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import STAR, EntityPattern, entity_pattern
 from ranger_cdap.cdap.plan import RequiredPrivilege, plan
-from ranger_cdap.cdap.presets import JobOperation
+from ranger_cdap.cdap.presets import CONNECTION, SYSTEM_NAMESPACE, Preset
 from ranger_cdap.cdap.profile import ANY, VISIBLE, Operation, Profile
 from ranger_cdap.cdap.requirements import requirements_of
 
@@ -40,6 +40,26 @@ _USER = "the user"
 _REQUESTING = "requesting"
 
 Entity = EntityId | EntityPattern
+
+
+@dataclass(frozen=True, slots=True)
+class JobOperation:
+    """Operation of a job in a namespace, on everything of its entity type there, or on the one of that name."""
+
+    operation: str
+    namespace: str
+    name: str = ""
+
+
+def operations_in(preset: Preset, namespace: str) -> Iterator[JobOperation]:
+    """Yield the operations of a preset that are rows of the profile, those on `system` included."""
+    for is_system, names in ((False, preset.operations), (True, preset.system_operations)):
+        for name in names:
+            kind = name.partition(".")[0]
+            if kind != CONNECTION:
+                on = {right.name for right in preset.rights if (right.is_system, right.type) == (is_system, kind)}
+                where = SYSTEM_NAMESPACE if is_system else namespace
+                yield JobOperation(name, where, on.pop() if len(on) == 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
