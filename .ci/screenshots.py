@@ -1,6 +1,6 @@
-"""Take the screenshots of docs/images: the console of the decision service, an access matrix, an impact and insights.
+"""Take the screenshots of docs/images: the console of the decision service, an access matrix and an impact.
 
-Needs Chromium (Debian: `apt install chromium`), and Java for the last. Everything runs on loopback, with an embedded
+Needs Chromium (Debian: `apt install chromium`). Everything runs on loopback, with an embedded
 Ranger Admin.
 """
 
@@ -68,8 +68,8 @@ def take(url: str, name: str, height: int) -> None:
         subprocess.run([PROGRAM or "chromium", *flags, *picture, url], check=True, capture_output=True, timeout=60)
 
 
-def take_analyses(directory: Path) -> None:
-    """Look at the pages of two commands that read files: those of the made-up estate."""
+def take_impact(directory: Path) -> None:
+    """Look at the page of a command that reads files: those of the made-up estate."""
     command = [sys.executable, "-m", "ranger_cdap"]
     estate = directory / "estate"
     subprocess.run([sys.executable, ROOT / "examples" / "estate" / "make_estate.py", estate], check=True)
@@ -81,17 +81,10 @@ def take_analyses(directory: Path) -> None:
     settings.write_text('[ranger]\nservice = "cdap_estate"\n', encoding="utf-8")
     run = [*command, "--config", str(settings)]
     rest = ["--roles", "roles.json", "--tags", "tags.json"]
-    pages = {
-        "impact.png": ["policies", "impact", "policies.json", "new.json", *rest, "--format", "html", "--out"],
-        "insights.png": [
-            *("insights", "report", "audit", "--policies", "policies.json", *rest, "--userstore", "users.json"),
-            *("--inventory", "inventory.jsonl", "--until", "2026-11-01", "--days", "30", "--html"),
-        ],
-    }
-    for name, arguments in pages.items():
-        page = directory / f"{name}.html"
-        subprocess.run([*run, *arguments, str(page)], check=True, cwd=estate, capture_output=True)
-        take(page.as_uri(), name, 1000)
+    page = directory / "impact.html"
+    arguments = ["policies", "impact", "policies.json", "new.json", *rest, "--format", "html", "--out", str(page)]
+    subprocess.run([*run, *arguments], check=True, cwd=estate, capture_output=True)
+    take(page.as_uri(), "impact.png", 1000)
 
 
 def take_console(estate: Path) -> None:
@@ -133,7 +126,7 @@ def take_console(estate: Path) -> None:
 
 
 def main() -> None:
-    """Look at a matrix of an embedded Ranger Admin, then at analyses and the console over the made-up estate."""
+    """Look at a matrix of an embedded Ranger Admin, then at an impact and the console over the made-up estate."""
     if PROGRAM is None:
         sys.exit("Chromium is not installed (Debian: apt install chromium)")
     IMAGES.mkdir(exist_ok=True)
@@ -149,7 +142,7 @@ def main() -> None:
         arguments = ["--config", str(settings), "matrix", "ns1", "--out", str(matrix)]
         subprocess.run([*command, *arguments], check=True, env=environment, capture_output=True)
         take(matrix.as_uri(), "matrix.png", 640)
-        take_analyses(directory)
+        take_impact(directory)
         take_console(directory / "estate")
 
 

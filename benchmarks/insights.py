@@ -56,7 +56,7 @@ def measured(path: Path, size: int) -> list[str]:
     with spark_session(SyncSettings(), master="local[2]") as spark:
         for _ in range(2):
             started = time.perf_counter()
-            facts = read_audit(spark, list_audit([str(path)]).files, period, basis())
+            facts = read_audit(spark, list_audit([str(path)]), period, basis())
             table = differences(facts, ())
             seconds.append(time.perf_counter() - started)
     assert facts.lines.lines == size

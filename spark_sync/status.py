@@ -69,12 +69,14 @@ def status(settings: Settings, *, now: int) -> StatusReport:
     Raises:
         SyncError: the ledger failed.
     """
+    from spark_sync.job import known_until
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
     ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance)
     newest, held_back = ledger.decided_until()
     baseline = ledger.baseline()
-    journals = {name: mark.service for name, mark in watermarks.read(settings.sync.sources).items()}
+    marks = watermarks.read(settings.sync.sources)
+    journals = {name: mark.service for name, mark in marks.items()}
     groups = ledger.grant_groups()
     planning = plan_settings(settings)
     return StatusReport(
@@ -86,16 +88,7 @@ def status(settings: Settings, *, now: int) -> StatusReport:
         newest=newest,
         held_back=held_back,
         ahead=ledger.ahead(now),
-        silent=silent_services(settings, now),
+        silent=known_until(settings, marks, now).silent,
         dead_letters=rejected_lines(settings.sync.state_dir),
         outdated=outdated_grants(groups, planning.gives, planning.terms),
     )
-
-
-def silent_services(settings: Settings, now: int) -> tuple[str, ...]:
-    """Return the sources whose decision service has no watermark, or one older than the hold-back."""
-    sync = settings.sync
-    found = watermarks.horizons(
-        sync.sources, watermarks.read(sync.sources), now=now, hold_back=round(sync.hold_back * 1000), skew=0
-    )
-    return found.silent

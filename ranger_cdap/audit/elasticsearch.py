@@ -8,14 +8,15 @@ from typing import Any, Final
 
 import msgspec
 
-from ranger_cdap.audit.index_exchange import account_text, index_exchange, one_line
+from ranger_cdap.audit.index_servers import IndexProduct, IndexServers, one_line
 from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError, ConfigError
-from ranger_cdap.policies.client.exchange import NoResponse, TooLarge, TooSlow
 
-_LARGEST_ANSWER: Final = 1 << 24
+_PRODUCT: Final = IndexProduct(
+    "Elasticsearch", "audit.elasticsearch", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, accepts=lambda _: True
+)
 _NOT_IN_AN_INDEX: Final = frozenset(' "*\\<|,>/?#:')
 _LONGEST_INDEX: Final = 255
 _LONGEST_KEYWORD: Final = 32_766  # bytes of UTF-8, of Lucene
@@ -46,10 +47,9 @@ class _BulkAnswer(msgspec.Struct):
 
 
 class ElasticsearchSink:
-    """Sink for an index by the bulk API; TLS is verified.
+    """Sink for an index by the bulk API, on `IndexServers`.
 
-    Records go to the first of the addresses that takes them; the password goes to every one that is tried. A record is
-    a document under its id: one sent again replaces itself.
+    A record is a document under its id: one sent again replaces itself.
 
     Raises:
         ConfigError: the name of the index, the password's file or the file of certificates cannot be used.
@@ -59,10 +59,8 @@ class ElasticsearchSink:
         self, urls: Sequence[Address], index: str, username: str, password: Secret, *, ca_file: str | None = None
     ) -> None:
         _check_index(index)
-        self._urls = list(urls)
-        self._path = f"/{index}/_bulk"
-        self._exchange = index_exchange(username, password, ca_file)
-        self._username = username
+        self._index = index
+        self._servers = IndexServers(_PRODUCT, urls, username, password, ca_file)
 
     def write(self, records: Sequence[AuditRecord]) -> None:
         """Index the records.
@@ -74,64 +72,33 @@ class ElasticsearchSink:
         if not records:
             self._check()
             return
-        body = b"".join(_lines(records))
-        _, answer = self._asked("POST", self._path, body)
+        answer = self._servers.ask("POST", f"/{self._index}/_bulk", b"".join(_lines(records)), "application/x-ndjson")
         try:
             found = msgspec.json.decode(answer, type=_BulkAnswer)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise AuditSinkError(f"`{self._urls[0]}` does not answer as Elasticsearch: {one_line(answer)}") from None
+            raise AuditSinkError(f"{self._servers.first} sends no answer of its bulk API: {one_line(answer)}") from None
         self._judge([item.index for item in found.items], records)
 
     def close(self) -> None:
         """Close the session."""
-        self._exchange.close()
+        self._servers.close()
 
     def _check(self) -> None:
         """Ask for the fields of the index, which needs address, TLS, account and index, and changes nothing."""
-        self._asked("GET", f"{self._path.removesuffix('/_bulk')}/_mapping", None)
+        self._servers.ask("GET", f"/{self._index}/_mapping", None, "")
 
     def _judge(self, results: Sequence[_BulkResult], records: Sequence[AuditRecord]) -> None:
         if [result.id for result in results] != [record.id for record in records]:
-            raise AuditSinkError(f"Elasticsearch at `{self._urls[0]}` does not tell of each record")
+            raise AuditSinkError(f"{self._servers.first} does not tell of each record")
         failed = [result for result in results if not HTTPStatus.OK <= result.status < HTTPStatus.MULTIPLE_CHOICES]
         later = [result for result in failed if result.status not in _REJECTED]
         if later:
-            raise AuditSinkError(f"Elasticsearch at `{self._urls[0]}` does not take some records: {_reason(later[0])}")
+            raise AuditSinkError(f"{self._servers.first} does not take some records: {_reason(later[0])}")
         if failed:
             raise AuditRefused(
-                f"Elasticsearch at `{self._urls[0]}` rejects audit records: {_reason(failed[0])}",
+                f"{self._servers.first} rejects audit records: {_reason(failed[0])}",
                 [result.id for result in failed],
             )
-
-    def _asked(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
-        """Return the first successful answer; that server is asked first the next time."""
-        problems: list[str] = []
-        for url in tuple(self._urls):
-            try:
-                status, answer = self._exchange.ask(
-                    url,
-                    method,
-                    path,
-                    query=None,
-                    body=body,
-                    headers={"Content-Type": "application/x-ndjson"} if body else None,
-                    largest=_LARGEST_ANSWER,
-                )
-            except (NoResponse, TooLarge, TooSlow) as e:
-                problems.append(f"Elasticsearch at `{url}` cannot be reached: {e}")
-            else:
-                if status == HTTPStatus.OK:
-                    return status, answer
-                if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-                    raise AuditSinkError(
-                        f"Elasticsearch at `{url}` rejects {account_text(self._username)} (HTTP {status}): check "
-                        "`audit.elasticsearch_username` and `audit.elasticsearch_password`"
-                    )
-                if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:  # one by one they fit
-                    raise AuditRefused(f"Elasticsearch at `{url}` rejects audit records: they are too large")
-                problems.append(f"Elasticsearch at `{url}` returned HTTP {status}: {one_line(answer)}")
-            self._urls.append(self._urls.pop(0))
-        raise AuditSinkError("; ".join(problems))
 
 
 def _lines(records: Sequence[AuditRecord]) -> Iterator[bytes]:

@@ -69,10 +69,6 @@ class _Fields(msgspec.Struct):
     event_count: int = 1
 
 
-NAMES: Final = frozenset(_Fields.__struct_fields__)
-"""Names of the fields that are read, which are also columns of Parquet files."""
-
-
 def read_audit_line(line: str) -> AuditEvent | None:
     """Return the event of a line; None for a mark of an audit chain, which is no access.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -22,7 +21,7 @@ from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import FixedPolicies
 from ranger_cdap.ranger_model.decode import decode_user_store
-from spark_sync.insights.audit_files import AuditFiles, is_remote, list_audit
+from spark_sync.insights.audit_files import is_remote, list_audit
 from spark_sync.insights.facts import AuditFacts
 from spark_sync.insights.replay import ReplayBasis
 from spark_sync.insights.tally import Period
@@ -30,9 +29,6 @@ from spark_sync.review.people import read_users
 from spark_sync.review.policies import load_policies
 from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import require_spark, spark_session
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _MOST_NAMED: Final = 10
 
@@ -47,7 +43,6 @@ class AuditArguments:
     until: str | None
     users: Path | None
     files: PolicyFiles | None
-    from_cache: bool
     master: str
 
 
@@ -63,17 +58,12 @@ class DecidingPolicies:
 
 @dataclass(frozen=True, slots=True)
 class AuditRead:
-    """An audit that was read, with the period and the policies that decided on it again; `now` in epoch milliseconds.
-
-    The session is open as long as the command uses it.
-    """
+    """An audit that was read, its period, and the policies that decided on it again; `now` in epoch milliseconds."""
 
     facts: AuditFacts
-    hidden: tuple[str, ...]
     period: Period
     policies: DecidingPolicies
     now: int
-    spark: SparkSession
 
 
 def audit_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,13 +78,10 @@ def audit_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
         until: str | None,
         users: Path | None,
         files: PolicyFiles | None,
-        from_cache: bool,
         master: str,
         **more: Any,
     ) -> Any:
-        if files is not None and from_cache:
-            raise InvalidInput("`--policies` and `--from-cache` exclude each other; give one of them")
-        given = AuditArguments(audit, service, since, until, users, files, from_cache, master)
+        given = AuditArguments(audit, service, since, until, users, files, master)
         return command(*args, arguments=given, **more)
 
     wrapped: Callable[..., Any] = policy_files(with_arguments)
@@ -102,7 +89,6 @@ def audit_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--master", default="local[*]", show_default=True, help="Spark master; ignored under spark-submit."
         ),
-        click.option("--from-cache", is_flag=True, help="Use the plugin's cache instead of Ranger Admin."),
         click.option(
             "--users",
             type=FILE,
@@ -120,8 +106,7 @@ def audit_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-@contextmanager
-def read_facts(invocation: Invocation, arguments: AuditArguments) -> Iterator[AuditRead]:
+def read_facts(invocation: Invocation, arguments: AuditArguments) -> AuditRead:
     """Read the audit on Spark, with progress; warn of lines that do not count, and of what limits the answers.
 
     Raises:
@@ -149,12 +134,12 @@ def read_facts(invocation: Invocation, arguments: AuditArguments) -> Iterator[Au
         spark_session(invocation.settings.sync, master=arguments.master) as spark,
     ):
         files = list_audit(arguments.paths, spark)
-        with task_progress(spark, shown.update, f"reading the audit: files: {len(files.files):,}"):
-            facts = read_audit(spark, files.files, period, basis)
-        _warn(invocation, facts, files)
-        if not facts.uses:
-            raise InvalidInput(_nothing(facts, period))
-        yield AuditRead(facts, files.hidden, period, policies, now, spark)
+        with task_progress(spark, shown.update, f"reading the audit: files: {len(files):,}"):
+            facts = read_audit(spark, files, period, basis)
+    _warn(invocation, facts)
+    if not facts.uses:
+        raise InvalidInput(_nothing(facts, period))
+    return AuditRead(facts, period, policies, now)
 
 
 def deciding_policies(invocation: Invocation, arguments: AuditArguments) -> DecidingPolicies:
@@ -176,7 +161,7 @@ def deciding_policies(invocation: Invocation, arguments: AuditArguments) -> Deci
         if documents.tags is not None and files.tags is None:
             invocation.messages.print(WITHOUT_TAGS)
     else:
-        effective = load_policies(invocation.settings, from_cache=arguments.from_cache)
+        effective = load_policies(invocation.settings)
         documents, engine = effective.documents, effective.snapshot.engine
         if effective.snapshot.reason:
             invocation.messages.print(f"warning: the policies may be old: {effective.snapshot.reason}")
@@ -204,7 +189,7 @@ def named_some(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _warn(invocation: Invocation, facts: AuditFacts, files: AuditFiles) -> None:
+def _warn(invocation: Invocation, facts: AuditFacts) -> None:
     lines = facts.lines
     if lines.rejected:
         first = facts.rejected[0]
@@ -212,8 +197,6 @@ def _warn(invocation: Invocation, facts: AuditFacts, files: AuditFiles) -> None:
             f"warning: rejected {lines.rejected:,} of {lines.lines:,} lines; the first is `{first.file}`, line "
             f"{first.line}: {first.reason}"
         )
-    if files.hidden:
-        invocation.messages.print(f"note: hidden files are not read: {named_some(files.hidden)}")
     if facts.not_replayed:
         reasons = "; ".join(f"{count:,}: {why}" for why, count in facts.not_replayed.items())
         invocation.messages.print(f"warning: accesses that were not decided again: {reasons}")

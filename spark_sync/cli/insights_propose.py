@@ -54,9 +54,9 @@ def propose_command(invocation: Invocation, arguments: AuditArguments, proposal:
     """
     if proposal.exists() and (not proposal.is_dir() or any(proposal.iterdir())):
         raise InvalidInput(f"`{proposal}` is not empty; a proposal is written into a new directory")
-    with read_facts(invocation, arguments) as read:
-        facts, current = read.facts, read.policies
-        found = propose(facts, current.engine)
+    read = read_facts(invocation, arguments)
+    facts, current = read.facts, read.policies
+    found = propose(facts, current.engine)
     collection = PolicyCollection.of_download(b"".join(pieces(current.documents.policies)))
     service = msgspec.structs.replace(collection.service, tags=None)
     write_directory(proposal, PolicyCollection(service, ()).with_policies(found.policies), "json")

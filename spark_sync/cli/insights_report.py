@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
-
 import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.questions.policy_index import PolicyIndex
 from spark_sync.cli.insights_input import AuditArguments, audit_arguments, read_facts
-from spark_sync.cli.insights_output import OutputFiles, output_files, present
-from spark_sync.insights.activity import repeated_denials, stopped_users, unread_entities, use_by_group
+from spark_sync.cli.insights_output import present
+from spark_sync.insights.activity import repeated_denials, stopped_users
 from spark_sync.insights.differences import GAINED, LOST, differences
 from spark_sync.insights.privileges import unused_policies, unused_privileges
 from spark_sync.insights.report import InsightReport
-from spark_sync.insights.request import RequestBuilder
 from spark_sync.insights.table import iso
 from spark_sync.insights.tally import DAY
-from spark_sync.review.entities import read_entities
 
 
 @click.command(
@@ -29,7 +23,7 @@ from spark_sync.review.entities import read_entities
     cls=Command,
     examples=(
         "ranger-cdap insights report audit.jsonl --policies current.json --userstore users.json",
-        "ranger-cdap insights report /var/log/ranger-cdap/audit --days 30 --inventory inventory.jsonl --out insights",
+        "ranger-cdap insights report /var/log/ranger-cdap/audit --days 30 --json",
         "ranger-cdap insights report hdfs://namenode/ranger/audit --policies new.json --since 90d --fail-on lost",
     ),
     exits={
@@ -39,8 +33,6 @@ from spark_sync.review.entities import read_entities
     },
 )
 @audit_arguments
-@output_files
-@click.option("--inventory", type=FILE, metavar="FILE", help="Inventory (`sync inventory`), for entities no one reads.")
 @click.option(
     "--days",
     type=click.IntRange(1, 36_500),
@@ -58,42 +50,32 @@ def report(
     context: click.Context,
     invocation: Invocation,
     arguments: AuditArguments,
-    outputs: OutputFiles,
-    inventory: Path | None,
     days: int,
     fail_on: str | None,
 ) -> None:
-    """Show what policies would decide otherwise, privileges not used, denials that repeat, and who and what stopped.
+    """Show what policies would decide otherwise, privileges not used, denials that repeat, and who stopped.
 
-    Every record of AUDIT (files, directories, URLs: JSON lines, Solr exports, Parquet) is decided again by the engine,
+    Every record of AUDIT (files, directories, URLs: a record of JSON per line) is decided again by the engine,
     at its time and from its address, by the policies of --policies (default: Ranger's current ones). Records name no
     groups: those of the user store and of --users count, as they are today.
     """
-    outputs.check()
-    instance = invocation.settings.cdap.instance
-    known = None
-    if inventory is not None:
-        known = read_entities(inventory, instance=instance, now=time.time_ns() // 1_000_000)
-    with read_facts(invocation, arguments) as read:
-        facts, groups, cutoff = read.facts, read.policies.groups, read.period.until - days * DAY
-        first = min(use.first for use in facts.uses)
-        if first > cutoff:
-            invocation.messages.print(
-                f"warning: the audit begins on {(iso(first) or '')[:10]}, so it does not cover {days} days"
-            )
-        index, builder = PolicyIndex.of(read.policies.documents), RequestBuilder.of(read.policies.engine)
-        otherwise = differences(facts, groups)
-        tables = (
-            otherwise,
-            unused_privileges(index, facts, groups, cutoff),
-            unused_policies(index, facts, cutoff),
-            repeated_denials(facts),
-            stopped_users(index, facts, groups, cutoff),
-            unread_entities(facts, builder, cutoff, known, instance),
-            use_by_group(facts, builder, groups),
+    read = read_facts(invocation, arguments)
+    facts, groups, cutoff = read.facts, read.policies.groups, read.period.until - days * DAY
+    first = min(use.first for use in facts.uses)
+    if first > cutoff:
+        invocation.messages.print(
+            f"warning: the audit begins on {(iso(first) or '')[:10]}, so it does not cover {days} days"
         )
-        found = InsightReport.of(facts, read.period, groups, tables, now=read.now)
-        present(invocation, found, outputs, read.spark)
+    index = PolicyIndex.of(read.policies.documents)
+    otherwise = differences(facts, groups)
+    tables = (
+        otherwise,
+        unused_privileges(index, facts, groups, cutoff),
+        unused_policies(index, facts, cutoff),
+        repeated_denials(facts),
+        stopped_users(index, facts, groups, cutoff),
+    )
+    present(invocation, InsightReport.of(facts, read.period, groups, tables, now=read.now))
     changes = {row[0] for row in otherwise.rows}
     if changes if fail_on == "any" else fail_on in changes:
         context.exit(ExitCode.ACCESS_CHANGED)

@@ -39,7 +39,7 @@ from spark_sync.review.entities import read_entities
     type=FILE,
     metavar="FILE",
     required=True,
-    help="Inventory (`sync inventory`), or entities as JSON lines.",
+    help="Inventory (`sync inventory`).",
 )
 @click.option(
     "--most",

@@ -45,7 +45,6 @@ NEXT_RUN: Final = "Ranger is unchanged; the next `ranger-cdap sync run` sends th
 @click.option("--adopt", is_flag=True, help="Adopt the existing Ranger policies.")
 @click.option("--release", is_flag=True, help="Leave the Ranger policies to manual administration.")
 @click.option("--revoke", is_flag=True, help="Revoke Ranger policies of deleted entities and ended lives.")
-@click.option("--no-creator", is_flag=True, help="Show entities without a creator too.")
 @click.argument("entities", type=ENTITY, nargs=-1, metavar="[ENTITY]...")
 @pass_invocation
 @click.pass_context
@@ -56,7 +55,6 @@ def reconcile(
     adopt: bool,
     release: bool,
     revoke: bool,
-    no_creator: bool,
     entities: tuple[EntityId, ...],
 ) -> None:
     """Compare ledger, inventory and Ranger; with an action, settle the matching drift of ENTITY, or of all entities.
@@ -74,21 +72,14 @@ def reconcile(
     now = time.time_ns() // 1_000_000
     inventory = read_inventory(path, instance=settings.cdap.instance, now=now) if path else None
     with invocation.messages.status("comparing ledger and Ranger"):
-        report = compare(
-            settings,
-            inventory=inventory,
-            action=chosen[0] if chosen else None,
-            entities=entities,
-            no_creator=no_creator,
-        )
+        report = compare(settings, inventory=inventory, action=chosen[0] if chosen else None, entities=entities)
     if invocation.as_json:
         lives = [as_json(life) for change in report.changes for life in change.lives]
         found, done = ([to_json(finding) for finding in several] for several in (report.left, report.settled))
         invocation.print_json({"drift": found, "settled": done, "lives": lives})
     else:
         print_comparison(invocation, report.left, report.settled, chosen[0] if chosen else None)
-    drifted = any(finding.drift is not Drift.NO_CREATOR for finding in report.left)
-    context.exit(ExitCode.NO if drifted else ExitCode.OK)
+    context.exit(ExitCode.NO if report.left else ExitCode.OK)
 
 
 def print_comparison(
@@ -133,8 +124,6 @@ def sentence(finding: DriftFinding) -> str:
             return f"the grant of `{life.creator if life else ''}` is by former settings ({former_terms(life)})"
         case Drift.UNKNOWN:
             return "exists, but the ledger does not know it: anyone who touches it may become its creator"
-        case Drift.NO_CREATOR:
-            return "has no creator"
 
 
 def remedy(finding: DriftFinding) -> str:
@@ -146,8 +135,6 @@ def remedy(finding: DriftFinding) -> str:
             return "sync regrant"
         case Drift.UNKNOWN:
             return "sync baseline"
-        case Drift.NO_CREATOR:
-            return "sync assign"
     return "a change of the policy in Ranger"
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,12 +16,11 @@ from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresh.ended import without_ended
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
-from ranger_cdap.questions.display import visible
 from spark_sync.review.answers import Basis
 from spark_sync.review.entities import read_entities
-from spark_sync.review.people import named_users, people, read_users, stored_users
+from spark_sync.review.people import named_users, people, read_users
 from spark_sync.review.policies import EffectivePolicies, load_policies
-from spark_sync.review.report import ReviewComparison, ReviewReport
+from spark_sync.review.report import ReviewReport
 from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import require_spark, spark_session
 
@@ -34,8 +32,7 @@ _OUTSIDE = "(outside of namespaces)"
     cls=Command,
     examples=(
         "ranger-cdap review --inventory inventory.jsonl --out /var/lib/ranger-cdap/review/2026-11",
-        "ranger-cdap review --inventory inventory.jsonl --out review/2026-12 --compare review/2026-11",
-        "ranger-cdap review --inventory inventory.jsonl --users people.txt --out hdfs://namenode/review --from-cache",
+        "ranger-cdap review --inventory inventory.jsonl --users people.txt --out hdfs://namenode/review",
     ),
     exits={ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
 )
@@ -45,17 +42,13 @@ _OUTSIDE = "(outside of namespaces)"
     type=FILE,
     metavar="FILE",
     required=True,
-    help="Inventory (`sync inventory`), or entities as JSON lines.",
+    help="Inventory (`sync inventory`).",
 )
 @click.option(
-    "--users", type=FILE, metavar="FILE", help="Users, one per line; or `.jsonl` with users and their groups."
-)
-@click.option(
-    "--users-from",
-    type=click.Choice(["policies", "ranger"]),
-    default="policies",
-    show_default=True,
-    help="Without --users: users named by policies, or all users of Ranger's user store.",
+    "--users",
+    type=FILE,
+    metavar="FILE",
+    help="Users, one per line; or `.jsonl` with users and their groups. Default: those whom policies name.",
 )
 @click.option(
     "--out",
@@ -63,33 +56,13 @@ _OUTSIDE = "(outside of namespaces)"
     required=True,
     help="A new directory for the answers, as Spark names it (hdfs://…, s3a://…).",
 )
-@click.option(
-    "--compare",
-    metavar="DIR",
-    help="The directory of a former review: show what changed since, and write it to DIR/changes of `--out`.",
-)
-@click.option("--from-cache", is_flag=True, help="Use the plugin's cache instead of Ranger Admin.")
 @click.option("--master", default="local[*]", show_default=True, help="Spark master; ignored under spark-submit.")
 @pass_invocation
-@click.pass_context
-def review_command(
-    context: click.Context,
-    invocation: Invocation,
-    entities: Path,
-    users: Path | None,
-    users_from: str,
-    out: str,
-    compare: str | None,
-    from_cache: bool,
-    master: str,
-) -> None:
+def review_command(invocation: Invocation, entities: Path, users: Path | None, out: str, master: str) -> None:
     """Answer on Spark which users have which of READ, WRITE, ADMIN and EXECUTE on which entities.
 
     Writes every answer as Parquet to DIR/answers and a summary by namespace to DIR/summary, and shows the summary.
-    With `--compare`, DIR/changes has the answers that a former review gave otherwise.
     """
-    if users is not None and context.get_parameter_source("users_from") is click.core.ParameterSource.COMMANDLINE:
-        raise InvalidInput("`--users` and `--users-from` exclude each other; give one of them")
     require_spark("the review")
     from spark_sync.review.review import review
     from spark_sync.spark.task_progress import task_progress
@@ -98,9 +71,9 @@ def review_command(
     now = time.time_ns() // 1_000_000
     wanted = read_entities(entities, instance=settings.cdap.instance, now=now)
     passed = read_users(users) if users is not None else {}
-    in_force = load_policies(settings, from_cache=from_cache)
+    in_force = load_policies(settings)
     _warn(invocation, in_force)
-    names = passed or _known_users(in_force, users_from)
+    names = passed or _known_users(in_force)
     asked = people(names, passed, in_force.snapshot.groups_of, in_force.groups)
     if doubtful := sum(not person.groups_known for person in asked):
         invocation.messages.print(f"warning: a plugin could not look up the groups of {doubtful} users")
@@ -114,7 +87,7 @@ def review_command(
         spark_session(settings.sync, master=master) as spark,
         task_progress(spark, shown.update, f"asking about {answers}"),
     ):
-        report = review(spark, decides, wanted, out, policy_version=version, compare=compare)
+        report = review(spark, decides, wanted, out, policy_version=version)
     if invocation.as_json:
         invocation.print_json(to_json(report))
     else:
@@ -122,47 +95,18 @@ def review_command(
 
 
 def print_review(invocation: Invocation, report: ReviewReport) -> None:
-    """Print a review: a line per namespace, the location of the answers, and what changed."""
+    """Print a review: a line per namespace, and the location of the answers."""
     columns = ["namespace", "entities", "users", "answers", "allowed", "READ", "WRITE", "ADMIN", "EXECUTE"]
-    columns.append("conditional")
-    if report.compared is not None:
-        columns += ["gained", "lost", *(["changed"] if report.compared.with_conditions else [])]
-    invocation.print_table(
-        columns,
-        [
-            [_OUTSIDE if one.namespace is None else one.namespace, *(f"{n:,}" for n in _numbers(asdict(one)))]
-            for one in report.namespaces
-        ],
-    )
+    rows = []
+    for one in report.namespaces:
+        _, *numbers = astuple(one)
+        rows.append([_OUTSIDE if one.namespace is None else one.namespace, *(f"{number:,}" for number in numbers)])
+    invocation.print_table([*columns, "conditional"], rows)
     invocation.console.print(
         f"{report.users:,} users on {report.entities:,} entities of `{report.instance}`, by policies of version"
         f" {report.policy_version}: {report.answers:,} answers, {report.allowed:,} of them allow"
     )
-    if report.compared is not None:
-        _print_comparison(invocation, report, report.compared)
     invocation.console.print(f"answers: {report.answers_path}\nsummary: {report.summary_path}")
-
-
-def _print_comparison(invocation: Invocation, report: ReviewReport, compared: ReviewComparison) -> None:
-    gained, lost, changed = (
-        sum(getattr(one, name) or 0 for one in report.namespaces) for name in ("gained", "lost", "changed")
-    )
-    conditions = f", {changed:,} depend on something else" if compared.with_conditions else ""
-    invocation.console.print(f"answers since `{compared.former}`: {gained:,} gained, {lost:,} lost{conditions}")
-    for what, count, names in (
-        ("new entities", compared.new_entities, compared.new_entity_names),
-        ("entities gone", compared.gone_entities, compared.gone_entity_names),
-        ("new users", compared.new_users, compared.new_user_names),
-        ("users gone", compared.gone_users, compared.gone_user_names),
-    ):
-        if count:
-            more = f" and {count - len(names):,} more" if count > len(names) else ""
-            invocation.console.print(f"{what}: {', '.join(visible(name, keep='') for name in names)}{more}")
-    if not compared.with_conditions:
-        invocation.messages.print(
-            f"note: `{compared.former}` was written without what answers depend on, so conditions are not compared"
-        )
-    invocation.console.print(f"changes: {compared.changes_path}")
 
 
 def to_json(report: ReviewReport) -> dict[str, object]:
@@ -172,15 +116,10 @@ def to_json(report: ReviewReport) -> dict[str, object]:
     return document
 
 
-def _numbers(summary: Mapping[str, int]) -> list[int]:
-    return [number for name, number in summary.items() if name != "namespace" and number is not None]
-
-
-def _known_users(in_force: EffectivePolicies, users_from: str) -> frozenset[str]:
-    find = stored_users if users_from == "ranger" else named_users
-    found = find(in_force.documents)
+def _known_users(in_force: EffectivePolicies) -> frozenset[str]:
+    found = named_users(in_force.documents)
     if not found:
-        raise InvalidInput(f"no users are known from {users_from}, so there is nothing to review; give `--users`")
+        raise InvalidInput("policies name no users, so there is nothing to review; give `--users`")
     return found
 
 

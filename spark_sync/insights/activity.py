@@ -1,23 +1,16 @@
-"""Activity in an audit: denials that repeat, people who stopped, entities that no one reads, use by group. Pure."""
+"""Activity in an audit: denials that repeat, and people who stopped. Pure."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Final
 
-from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.questions.policy_index import PolicyIndex
 from spark_sync.insights.facts import AuditFacts
 from spark_sync.insights.privileges import Members, held_privileges
-from spark_sync.insights.request import OTHER_PRIVILEGE, RequestBuilder
+from spark_sync.insights.request import OTHER_PRIVILEGE
 from spark_sync.insights.table import ColumnKind, InsightTable
 from spark_sync.insights.tally import Use
-
-NO_GROUP: Final = "(no known group)"
-NO_NAMESPACE: Final = "(outside of namespaces)"
-_NAMESPACE: Final = "namespace"
-_READ: Final = "read"
 
 
 def repeated_denials(facts: AuditFacts) -> InsightTable:
@@ -86,73 +79,6 @@ def stopped_users(
         ),
         tuple(sorted(rows, key=lambda row: (-row[2], row[0]))),
     )
-
-
-def unread_entities(
-    facts: AuditFacts, builder: RequestBuilder, cutoff: int, inventory: Iterable[EntityId] | None, instance: str
-) -> InsightTable:
-    """Return the entities that no one read since `cutoff`: those of the inventory or, without one, of the audit.
-
-    In a service without an access type `read`, every access is one.
-    """
-    reads = {_READ} if _READ in builder.access_types else builder.access_types
-    last_read: dict[tuple[str, str], int] = {}
-    last_used: dict[tuple[str, str], int] = {}
-    for use in facts.uses:
-        if use.allowed and use.type in builder.paths:
-            key = (use.type, use.resource)
-            last_used[key] = max(use.last, last_used.get(key, 0))
-            if use.access in reads:
-                last_read[key] = max(use.last, last_read.get(key, 0))
-    if inventory is None:
-        known = {(use.type, use.resource) for use in facts.uses if use.type in builder.paths}
-    else:
-        known = {(entity.type, "/".join((instance, *entity.parts))) for entity in inventory}
-    rows = ((*key, last_read.get(key), last_used.get(key)) for key in sorted(known) if last_read.get(key, -1) < cutoff)
-    return InsightTable(
-        "unread_entities",
-        "Entities that no one reads",
-        "Entities of the inventory, or else of the audit, without an allowed read in these days.",
-        (
-            ("type", ColumnKind.TEXT),
-            ("resource", ColumnKind.TEXT),
-            ("last_read", ColumnKind.TIME),
-            ("last_used", ColumnKind.TIME),
-        ),
-        tuple(rows),
-    )
-
-
-def use_by_group(facts: AuditFacts, builder: RequestBuilder, groups: Mapping[str, frozenset[str]]) -> InsightTable:
-    """Return the allowed accesses by namespace and group; a user in several groups counts in each of them.
-
-    In a service without namespaces, the first level of a resource takes their place.
-    """
-    found: Counter[tuple[str, str]] = Counter()
-    for use in facts.uses:
-        if use.allowed:
-            namespace = _namespace(use, builder)
-            for group in groups.get(use.user) or (NO_GROUP,):
-                found[namespace, group] += use.times
-    return InsightTable(
-        "use_by_group",
-        "Use by namespace and group",
-        "Allowed accesses of the whole period; a user in several groups counts in each.",
-        (("namespace", ColumnKind.TEXT), ("group", ColumnKind.TEXT), ("accesses", ColumnKind.NUMBER)),
-        tuple((*key, count) for key, count in sorted(found.items())),
-    )
-
-
-def _namespace(use: Use, builder: RequestBuilder) -> str:
-    path = builder.paths.get(use.type, ())
-    if _NAMESPACE in path:
-        at = path.index(_NAMESPACE)
-    elif any(_NAMESPACE in other for other in builder.paths.values()):
-        return NO_NAMESPACE
-    else:
-        at = 0
-    values = use.resource.split("/", max(0, len(path) - 1))
-    return values[at] if at < len(values) else NO_NAMESPACE
 
 
 def _names(index: PolicyIndex, ids: Iterable[int]) -> list[str]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,39 +18,19 @@ from spark_sync.ingest.file_reading import file_uri
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LARGEST_DOCUMENT: Final = 256_000_000
-"""Largest `.json` file in bytes: it is read as a whole."""
-
 _COMPRESSED: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst", ".xz", ".zip")
+_COLUMNS: Final = (".parquet", ".orc")
 _HIDDEN: Final = (".", "_")
 _SCHEME: Final = "://"
 _FILE_URL: Final = "file://"
 
 
-class FileForm(Enum):
-    """Form of a file: JSON lines, one JSON document, or Parquet; by the end of its name."""
-
-    LINES = "lines"
-    DOCUMENT = "document"
-    PARQUET = "parquet"
-
-
-@dataclass(frozen=True, slots=True)
-class AuditFile:
-    """A file to read: its name for people, its path for Spark, the URI by which Spark calls it, and its form."""
+class AuditFile(NamedTuple):
+    """A file to read: its name for people, its path for Spark, and the URI by which Spark calls it."""
 
     name: str
     path: str
     uri: str
-    form: FileForm
-
-
-@dataclass(frozen=True, slots=True)
-class AuditFiles:
-    """Files to read, and the names of hidden ones (`_SUCCESS`, `.crc`), which are not."""
-
-    files: tuple[AuditFile, ...]
-    hidden: tuple[str, ...]
 
 
 def is_remote(path: str) -> bool:
@@ -60,79 +38,57 @@ def is_remote(path: str) -> bool:
     return _SCHEME in path and not path.startswith(_FILE_URL)
 
 
-def list_audit(paths: Iterable[str], spark: SparkSession | None = None) -> AuditFiles:
-    """Return the files of these paths, each once, by name; a file that was named itself is never hidden.
+def list_audit(paths: Iterable[str], spark: SparkSession | None = None) -> tuple[AuditFile, ...]:
+    """Return the files of these paths, each once, by name, without hidden ones (`_SUCCESS`, `.crc`) of directories.
 
     Raises:
-        InvalidInput: a path does not exist, a file is not regular, compressed or too large, or there is none.
+        InvalidInput: a path does not exist, a file is not regular or has no lines of text, or there is none.
     """
     files: dict[str, AuditFile] = {}
-    hidden: list[str] = []
     for path in paths:
         if not path:
             raise InvalidInput("an empty path names no audit")
         found = listed_by_hadoop(path, spark) if is_remote(path) else _local(path.removeprefix(_FILE_URL))
         for one in found:
-            if one.is_hidden:
-                hidden.append(one.name)
-            else:
-                files[one.uri] = AuditFile(one.name, one.path, one.uri, _form(one))
+            _refuse_all_but_lines(one.name)
+            files[one.uri] = one
     if not files:
         raise InvalidInput("there are no files at the paths of the audit, so there is nothing to read")
-    return AuditFiles(tuple(sorted(files.values(), key=lambda one: one.name)), tuple(sorted(set(hidden))))
+    return tuple(sorted(files.values()))
 
 
-class ListedFile(NamedTuple):
-    """A file as it is listed; `size` in bytes."""
-
-    name: str
-    path: str
-    uri: str
-    size: int
-    is_hidden: bool
-
-
-def _form(file: ListedFile) -> FileForm:
-    lower = file.name.lower()
+def _refuse_all_but_lines(name: str) -> None:
+    lower = name.lower()
     if lower.endswith(_COMPRESSED):
-        raise InvalidInput(f"`{file.name}` is compressed, so its size is unknown; decompress it")
-    if lower.endswith(".parquet"):
-        return FileForm.PARQUET
-    if not lower.endswith(".json"):
-        return FileForm.LINES
-    if file.size > LARGEST_DOCUMENT:
-        raise InvalidInput(
-            f"`{file.name}` is larger than {LARGEST_DOCUMENT // 1_000_000} MB; export in parts, or rename it to "
-            "`.jsonl` if it has one record per line"
-        )
-    return FileForm.DOCUMENT
+        raise InvalidInput(f"`{name}` is compressed, so its size is unknown; decompress it")
+    if lower.endswith(_COLUMNS):
+        raise InvalidInput(f"`{name}` has columns and no lines; only a record of JSON per line is read")
 
 
-def _local(path: str) -> Iterator[ListedFile]:
+def _local(path: str) -> Iterator[AuditFile]:
     top = os.path.abspath(path)  # noqa: PTH100  (resolves no links)
     try:
         # The operator named it, so it may be a link to a directory.
         if Path(top).is_dir():
             yield from _below(top)
         else:
-            yield _regular(top, os.lstat(top), is_hidden=False)
+            yield _regular(top, os.lstat(top))
     except OSError as e:
         raise InvalidInput(f"`{e.filename or path}`, of the audit, cannot be read: {reason(e)}") from None
 
 
-def _below(directory: str, *, is_hidden: bool = False) -> Iterator[ListedFile]:
+def _below(directory: str) -> Iterator[AuditFile]:
     with os.scandir(directory) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
+        found = sorted((entry for entry in entries if not entry.name.startswith(_HIDDEN)), key=lambda entry: entry.name)
     for entry in found:
         status = entry.stat(follow_symlinks=False)
-        hides = is_hidden or entry.name.startswith(_HIDDEN)
         if stat.S_ISDIR(status.st_mode):
-            yield from _below(entry.path, is_hidden=hides)
+            yield from _below(entry.path)
         else:
-            yield _regular(entry.path, status, is_hidden=hides)
+            yield _regular(entry.path, status)
 
 
-def _regular(path: str, status: os.stat_result, *, is_hidden: bool) -> ListedFile:
+def _regular(path: str, status: os.stat_result) -> AuditFile:
     if not stat.S_ISREG(status.st_mode):
         what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a regular file"
         raise InvalidInput(f"`{path}`, of the audit, is {what}; only regular files are read")
@@ -143,13 +99,13 @@ def _regular(path: str, status: os.stat_result, *, is_hidden: bool) -> ListedFil
         raise InvalidInput(f"`{shown}`, of the audit, has a name that is not UTF-8; rename it") from None
     if "\n" in path or "\r" in path:
         raise InvalidInput(f"`{path}`, of the audit, has a name of several lines; rename it")
-    if not is_hidden and not os.access(path, os.R_OK, effective_ids=True):
+    if not os.access(path, os.R_OK, effective_ids=True):
         raise InvalidInput(f"`{path}`, of the audit, cannot be read: permission denied")
-    return ListedFile(path, f"file://{path}", file_uri(path), status.st_size, is_hidden)
+    return AuditFile(path, f"file://{path}", file_uri(path))
 
 
-def listed_by_hadoop(url: str, spark: SparkSession | None) -> Iterator[ListedFile]:
-    """Yield the files of a URL and below it, as Hadoop lists them.
+def listed_by_hadoop(url: str, spark: SparkSession | None) -> Iterator[AuditFile]:
+    """Yield the files of a URL and below it that are not hidden, as Hadoop lists them.
 
     Raises:
         InvalidInput: there is no session, or Hadoop fails.
@@ -164,12 +120,11 @@ def listed_by_hadoop(url: str, spark: SparkSession | None) -> Iterator[ListedFil
         listed = system.listFiles(path, True)
         top = path.depth()
         while listed.hasNext():
-            status = listed.next()
-            one = status.getPath()
+            one = listed.next().getPath()
             names = str(one.toUri().getPath()).split("/")[top + 1 :]
-            hides = any(name.startswith(_HIDDEN) for name in names)
             text = str(one.toString())
-            yield ListedFile(text, text, str(one.toUri().toString()), int(status.getLen()), hides)
+            if not any(name.startswith(_HIDDEN) for name in names):
+                yield AuditFile(text, text, str(one.toUri().toString()))
     except Exception as e:
         from py4j.protocol import Py4JJavaError
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from spark_sync.insights.tally import BadPlace, DayUse, Fact, PartCount, Use
+from spark_sync.insights.tally import BadPlace, Fact, PartCount, Use
 
 MOST_SHOWN: Final = 1000
 """Rejected lines that are kept in all; all are counted."""
 
 _KEY_OF_USE: Final = 9
 """Fields of a `Use` before its sums."""
-_KEY_OF_DAY: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +40,12 @@ class RejectedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class DayTotal:
-    """Accesses of a day (days since 1970)."""
-
-    day: int
-    allowed: int
-    denied: int
-
-
-@dataclass(frozen=True, slots=True)
 class AuditFacts:
-    """All that is known of an audit: its lines by file, the first rejected ones, its uses, and its days."""
+    """All that is known of an audit: its lines by file, the first rejected ones, and its uses."""
 
     files: tuple[tuple[str, LineCounts], ...]
     rejected: tuple[RejectedLine, ...]
     uses: tuple[Use, ...]
-    days: tuple[DayTotal, ...]
 
     @property
     def lines(self) -> LineCounts:
@@ -81,15 +70,12 @@ class AuditFacts:
 def gather(facts: Iterable[Fact], names: Mapping[str, str]) -> AuditFacts:
     """Return the sum of facts; `names` are those for people of all files, also of those without lines."""
     uses: list[Use] = []
-    days: dict[int, Counter[bool]] = defaultdict(Counter)
     parts: list[PartCount] = []
     bad: list[BadPlace] = []
     for fact in _summed(facts):
         match fact:
             case Use():
                 uses.append(fact)
-            case DayUse():
-                days[fact.day][fact.allowed] += fact.times
             case PartCount():
                 parts.append(fact)
             case BadPlace():
@@ -98,28 +84,19 @@ def gather(facts: Iterable[Fact], names: Mapping[str, str]) -> AuditFacts:
         files=tuple(_files(parts, names)),
         rejected=tuple(_places(parts, bad, names))[:MOST_SHOWN],
         uses=tuple(sorted(uses, key=lambda use: (*use[:6], str(use.now), *use[7:]))),
-        days=tuple(DayTotal(day, found[True], found[False]) for day, found in sorted(days.items())),
     )
 
 
 def key_of(fact: Fact) -> tuple[object, ...]:
     """Return what two facts have in common that `merged` makes one."""
-    match fact:
-        case Use():
-            return fact[:_KEY_OF_USE]
-        case DayUse():
-            return fact[:_KEY_OF_DAY]
-    return fact
+    return fact[:_KEY_OF_USE] if isinstance(fact, Use) else fact
 
 
 def merged(one: Fact, other: Fact) -> Fact:
     """Return the sum of two facts of one key; the same count of lines or rejected line is reported once."""
-    match one, other:
-        case Use(), Use():
-            times, first, last = one.times + other.times, min(one.first, other.first), max(one.last, other.last)
-            return one._replace(times=times, first=first, last=last)
-        case DayUse(), DayUse():
-            return one._replace(times=one.times + other.times)
+    if isinstance(one, Use) and isinstance(other, Use):
+        times, first, last = one.times + other.times, min(one.first, other.first), max(one.last, other.last)
+        return one._replace(times=times, first=first, last=last)
     return one
 
 

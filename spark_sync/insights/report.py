@@ -9,7 +9,7 @@ from typing import Any, Self
 from spark_sync.insights.differences import unknown_users
 from spark_sync.insights.facts import AuditFacts, RejectedLine
 from spark_sync.insights.table import ColumnKind, InsightTable, iso
-from spark_sync.insights.tally import DAY, Period
+from spark_sync.insights.tally import Period
 
 _MOST_USERS = 1000
 
@@ -73,10 +73,6 @@ class InsightReport:
                 "names": self.unknown_users[:_MOST_USERS],
             },
             "not_replayed": [{"reason": why, "accesses": count} for why, count in facts.not_replayed.items()],
-            "days": [
-                {"day": (iso(one.day * DAY) or "")[:10], "allowed": one.allowed, "denied": one.denied}
-                for one in facts.days
-            ],
             **{table.name: table.documents() for table in self.tables},
         }
 

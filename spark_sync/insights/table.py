@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import Enum
+from enum import Enum, auto
 from typing import Any, Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ColumnKind(Enum):
-    """Kind of the values of a column, as a type of Spark; an id is a number without separators.
+    """Kind of the values of a column; an id is a number without separators.
 
     A time is in epoch milliseconds, and a value of any kind may be None.
     """
 
-    TEXT = "string"
-    NUMBER = "bigint"
-    ID = "long"
-    TIME = "timestamp"
-    FLAG = "boolean"
-    TEXTS = "array<string>"
+    TEXT = auto()
+    NUMBER = auto()
+    ID = auto()
+    TIME = auto()
+    FLAG = auto()
+    TEXTS = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class InsightTable:
-    """Rows of an insight with a title and a sentence about them; the name is that of its files."""
+    """Rows of an insight with a title and a sentence about them; the name is its field in JSON."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ def shown(kind: ColumnKind, value: Any) -> str:
         case _, None:
             return ""
         case ColumnKind.TIME, _:
-            return moment(value).strftime("%Y-%m-%d %H:%M")
+            return _moment(value).strftime("%Y-%m-%d %H:%M")
         case ColumnKind.NUMBER, _:
             return f"{value:,}"
         case ColumnKind.FLAG, _:
@@ -65,11 +65,10 @@ def shown(kind: ColumnKind, value: Any) -> str:
     return str(value)
 
 
-def moment(milliseconds: int) -> datetime:
-    """Return a time in UTC."""
+def _moment(milliseconds: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def iso(milliseconds: int | None) -> str | None:
     """Return a time in ISO 8601; None for none."""
-    return None if milliseconds is None else moment(milliseconds).isoformat(timespec="milliseconds")
+    return None if milliseconds is None else _moment(milliseconds).isoformat(timespec="milliseconds")

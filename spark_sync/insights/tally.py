@@ -6,12 +6,9 @@ are all its lines, whatever they hold.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
-
-import msgspec
 
 from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
 from ranger_cdap.ranger_model.strict_json import LONGEST, BadLine
@@ -26,15 +23,11 @@ _MOST_KEYS: Final = 200_000
 
 
 class LineSource(NamedTuple):
-    """A line with its place: a file, the start of a part of it in bytes, and the content.
-
-    A line of a `.json` file is all of the file: one document, or lines.
-    """
+    """A line with its place: a file, the start of a part of it in bytes, and the content."""
 
     file: str
     block: int
     content: bytes
-    is_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +59,6 @@ class Use(NamedTuple):
     last: int
 
 
-class DayUse(NamedTuple):
-    """Events of a day (days since 1970), allowed or denied."""
-
-    day: int
-    allowed: bool
-    times: int
-
-
 class PartCount(NamedTuple):
     """Lines of a part of a file, by what became of them."""
 
@@ -97,13 +82,8 @@ class BadPlace(NamedTuple):
     text: str
 
 
-Fact: TypeAlias = Use | DayUse | PartCount | BadPlace
+Fact: TypeAlias = Use | PartCount | BadPlace
 Decide: TypeAlias = Callable[[AuditEvent], Redecided]
-
-
-def undecided(_: AuditEvent) -> Redecided:
-    """Return no decision, where there are no policies to decide by."""
-    return Redecided(None)
 
 
 def tally(lines: Iterable[LineSource], period: Period, decide: Decide) -> Iterator[Fact]:
@@ -115,10 +95,9 @@ def tally(lines: Iterable[LineSource], period: Period, decide: Decide) -> Iterat
             if part is not None:
                 yield part.count()
             part = _Part(line.file, line.block)
-        for content in documents_of(line.content) if line.is_whole else (line.content,):
-            bad = part.read(content, period, decide, sums)
-            if bad is not None:
-                yield bad
+        bad = part.read(line.content, period, decide, sums)
+        if bad is not None:
+            yield bad
         if sums.is_large:
             yield from sums.taken()
     if part is not None:
@@ -126,39 +105,15 @@ def tally(lines: Iterable[LineSource], period: Period, decide: Decide) -> Iterat
     yield from sums.taken()
 
 
-def documents_of(content: bytes) -> Iterable[bytes]:
-    """Return the records of a JSON file: those of Solr's answer, of a list, or its lines."""
-    try:
-        return map(bytes, msgspec.json.decode(content, type=_SolrAnswer).response.docs)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        pass
-    try:
-        return map(bytes, msgspec.json.decode(content, type=list[msgspec.Raw]))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return content.removeprefix(_BYTE_ORDER_MARK).splitlines()
-
-
-class _Docs(msgspec.Struct):
-    docs: list[msgspec.Raw]
-
-
-class _SolrAnswer(msgspec.Struct):
-    response: _Docs
-
-
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-
-
 class _Sums:
     """Sums of equal uses, held until they are many."""
 
     def __init__(self) -> None:
         self._uses: dict[tuple[Any, ...], list[int]] = {}
-        self._days: Counter[tuple[int, bool]] = Counter()
 
     @property
     def is_large(self) -> bool:
-        return len(self._uses) + len(self._days) > _MOST_KEYS
+        return len(self._uses) > _MOST_KEYS
 
     def add(self, event: AuditEvent, now: Redecided) -> None:
         key = (
@@ -179,13 +134,10 @@ class _Sums:
             found[0] += event.count
             found[1] = min(found[1], event.time)
             found[2] = max(found[2], event.time)
-        self._days[event.time // DAY, event.allowed] += event.count
 
     def taken(self) -> Iterator[Fact]:
         yield from (Use(*key, *found) for key, found in self._uses.items())
-        yield from (DayUse(*key, count) for key, count in self._days.items())
         self._uses.clear()
-        self._days.clear()
 
 
 class _Part:

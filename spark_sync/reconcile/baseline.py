@@ -129,7 +129,7 @@ def journals_of(marks: Mapping[str, Watermark], taken: int) -> dict[str, str]:
 def _header(path: Path, line: bytes) -> _InventoryHeader:
     try:
         header = msgspec.json.decode(line, type=_InventoryHeader)
-    except (msgspec.DecodeError, ValueError) as e:
+    except (msgspec.DecodeError, ValueError, RecursionError) as e:
         raise InvalidInput(f"`{path}`, line 1: not the header of an inventory: {e}") from None
     if header.v != 1:
         raise InvalidInput(f"`{path}`, line 1: version {header.v} is unknown; this program reads version 1")
@@ -145,8 +145,8 @@ def _entities(path: Path, lines: list[bytes]) -> Iterator[tuple[EntityId, tuple[
             found = msgspec.json.decode(line, type=_InventoryLine)
             entity = entity_id(found.type, found.parts)
             yield entity, _versions_of(entity, found)
-        except (msgspec.DecodeError, ValueError, InvalidInput) as e:
-            raise InvalidInput(f"`{path}`, line {number}: {e}; nothing was entered") from None
+        except (msgspec.DecodeError, ValueError, RecursionError, InvalidInput) as e:
+            raise InvalidInput(f"`{path}`, line {number}: {e}; the whole inventory is refused") from None
 
 
 def _versions_of(entity: EntityId, line: _InventoryLine) -> tuple[str, ...] | None:

@@ -37,7 +37,6 @@ class Drift(StrEnum):
     `unrecorded`: our policy that the ledger does not record. `stale`: one of a life that has ended. `entity_deleted`: a
     grant whose entity is not in the inventory. `missing`: our policy was deleted manually. `edited`: its content is not
     what we wrote. `outdated`: a grant by former settings. `unknown`: an entity that the ledger does not know.
-    `no_creator`: one without a creator.
     """
 
     UNRECORDED = "unrecorded"
@@ -47,7 +46,6 @@ class Drift(StrEnum):
     EDITED = "edited"
     OUTDATED = "outdated"
     UNKNOWN = "unknown"
-    NO_CREATOR = "no_creator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +96,7 @@ class DriftFinding:
 
 
 def find_drift(
-    lives: Iterable[Life],
-    policies: Iterable[Policy],
-    inventory: Inventory | None,
-    settings: PlanSettings,
-    *,
-    no_creator: bool = False,
+    lives: Iterable[Life], policies: Iterable[Policy], inventory: Inventory | None, settings: PlanSettings
 ) -> list[DriftFinding]:
     """Return all differences, by entity; a change that the next run makes anyway is none.
 
@@ -111,10 +104,9 @@ def find_drift(
         lives: all of the ledger.
         policies: all of Ranger's service.
         inventory: the existing entities; without one, none is found to be deleted or unknown.
-        no_creator: also report entities without a creator, which is no error.
     """
     known = survey(lives, policies, inventory, settings)
-    return [finding for facts in known for finding in drift_of(facts, settings, no_creator=no_creator)]
+    return [finding for facts in known for finding in drift_of(facts, settings)]
 
 
 def survey(
@@ -144,7 +136,7 @@ def survey(
     ]
 
 
-def drift_of(facts: Facts, settings: PlanSettings, *, no_creator: bool = False) -> list[DriftFinding]:
+def drift_of(facts: Facts, settings: PlanSettings) -> list[DriftFinding]:
     """Return the differences about one entity, in the order in which they are to be settled."""
     found = [*_of_policies(facts, settings), *_of_lives(facts, settings)]
     current = facts.current
@@ -154,8 +146,6 @@ def drift_of(facts: Facts, settings: PlanSettings, *, no_creator: bool = False) 
             found.append(DriftFinding(Drift.OUTDATED, facts, current.number, current, there))
     if current is None and not found and _is_unknown(facts):
         found.append(DriftFinding(Drift.UNKNOWN, facts))
-    if no_creator and current is not None and not found and current.state is State.KNOWN and current.creator is None:
-        found.append(DriftFinding(Drift.NO_CREATOR, facts, current.number, current))
     return found
 
 

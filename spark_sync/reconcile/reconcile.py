@@ -66,7 +66,6 @@ def reconcile(
     inventory: Inventory | None = None,
     action: RepairAction | None = None,
     entities: Collection[EntityId] = (),
-    no_creator: bool = False,
     ranger: PolicyReader | None = None,
 ) -> ReconcileReport:
     """Compare and, with an action, repair the findings it can settle. Ranger is only read.
@@ -86,17 +85,16 @@ def reconcile(
     with manual_ledger(settings) as ledger:
         with connection as reader:
             policies = reader.list_policies(planning.service)
-            everything = inventory is not None or no_creator
             lives = (
-                ledger.lives(list(State))
-                if everything
-                else lives_to_compare(ledger, policies, planning.instance, entities)
+                lives_to_compare(ledger, policies, planning.instance, entities)
+                if inventory is None
+                else ledger.lives(list(State))
             )
             known = gather_facts(lives, policies, inventory, planning, reader, entities)
         if action is None:
-            found = (finding for facts in known for finding in drift_of(facts, planning, no_creator=no_creator))
+            found = (finding for facts in known for finding in drift_of(facts, planning))
             return ReconcileReport(tuple(found))
-        repairs: Repairs = repair_all(known, planning, action, no_creator=no_creator)
+        repairs: Repairs = repair_all(known, planning, action)
         ledger.record(repairs.changes)
     return ReconcileReport(repairs.left, repairs.settled, repairs.changes)
 

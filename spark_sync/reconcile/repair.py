@@ -54,15 +54,13 @@ def actions(finding: DriftFinding) -> tuple[RepairAction, ...]:
     return tuple(action for action in RepairAction if repair(finding, action))
 
 
-def repair_all(
-    known: Iterable[Facts], settings: PlanSettings, action: RepairAction, *, no_creator: bool = False
-) -> Repairs:
+def repair_all(known: Iterable[Facts], settings: PlanSettings, action: RepairAction) -> Repairs:
     """Apply the action to all findings about these entities, including those that one repair reveals."""
     changes, settled, left = [], [], list[DriftFinding]()
     for facts in known:
         after, done = facts, set[tuple[Drift, int]]()
         while True:
-            found = drift_of(after, settings, no_creator=no_creator)
+            found = drift_of(after, settings)
             fitting = ((f, repair(f, action)) for f in found if (f.drift, f.number) not in done)
             finding, change = next(((f, change) for f, change in fitting if change), (None, None))
             if finding is None or change is None:

@@ -1,4 +1,4 @@
-"""Users of a review: those of a file, those Ranger knows, or those whom policies reach by name."""
+"""Users of a review: those of a file, or those whom policies reach by name."""
 
 from __future__ import annotations
 
@@ -65,18 +65,6 @@ def read_users(path: Path) -> dict[str, frozenset[str]]:
     if not users:
         raise InvalidInput(f"`{path}` lists no users, so there is nothing to review")
     return users
-
-
-def stored_users(documents: Documents) -> frozenset[str]:
-    """Return all users of Ranger's user store, also those without groups.
-
-    Raises:
-        InvalidInput: the user store was not downloaded.
-    """
-    if documents.users is None:
-        raise InvalidInput("`plugin.use_ranger_groups` is off, so Ranger's users are not known; name them in a file")
-    store = decode_user_store(documents.users)
-    return (frozenset(store.user_group_mapping) | frozenset(store.user_attr_mapping)) - _NO_NAMES
 
 
 def named_users(documents: Documents) -> frozenset[str]:

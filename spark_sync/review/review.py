@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.errors import InvalidInput
 from spark_sync.review.answers import Basis, answer, units
-from spark_sync.review.changes import changes, comparison, exists, former_review
 from spark_sync.review.report import NamespaceSummary, ReviewReport
 from spark_sync.spark.spark_errors import spark_errors
 
@@ -25,7 +24,6 @@ _ROWS = (
 )
 _ROWS_A_FILE = 1_000_000
 _TASKS_A_CORE = 2
-_CHANGES = ("gained", "lost", "changed")
 _PATTERN_CHARACTERS = frozenset("*?[]{}\\")
 
 
@@ -36,33 +34,19 @@ def review(
     out: str,
     *,
     policy_version: int,
-    compare: str | None = None,
 ) -> ReviewReport:
     """Evaluate every entity, user and action; `out` gets `answers` and, once those are complete, `summary`.
 
-    With a former review to `compare` with, it also gets `changes`.
-
     Raises:
-        InvalidInput: `out` already exists, Spark would read a directory as a pattern, or there is no former review.
+        InvalidInput: `out` already exists, or Spark would read it as a pattern.
         SyncError: Spark failed; `out` has no `summary` then.
     """
     place = out.rstrip("/")
-    answers_path, summary_path, changes_path = f"{place}/answers", f"{place}/summary", f"{place}/changes"
-    compared = None
+    answers_path, summary_path = f"{place}/answers", f"{place}/summary"
     with spark_errors():
-        _refuse_pattern(out, "the output directory")
-        _refuse_existing(spark, out)
-        if compare is not None:
-            _refuse_pattern(compare, "the former review")
-        former = None if compare is None else former_review(spark, compare, basis.instance)
+        _refuse_all_but_new(spark, out)
         evaluate(spark, basis, entities).write.mode("error").parquet(answers_path)
-        answers = spark.read.parquet(answers_path)
-        summary = _summary(answers)
-        if former is not None:
-            changes(answers, former).write.mode("error").parquet(changes_path)
-            kinds = _CHANGES if former.has_conditions else _CHANGES[:2]
-            summary = _with_changes(summary, spark.read.parquet(changes_path), kinds)
-            compared = comparison(answers, former, changes_path)
+        summary = _summary(spark.read.parquet(answers_path))
         summary.coalesce(1).write.mode("error").parquet(summary_path)
         rows = spark.read.parquet(summary_path).orderBy(F.col("namespace").asc_nulls_first()).collect()
     names = [field.name for field in fields(NamespaceSummary)]
@@ -78,7 +62,6 @@ def review(
         namespaces=namespaces,
         answers_path=answers_path,
         summary_path=summary_path,
-        compared=compared,
     )
 
 
@@ -106,31 +89,14 @@ def _summary(answers: DataFrame) -> DataFrame:
         F.count_if("conditional").alias("conditional"),
     )
     joined = counts.join(entities.withColumnRenamed("namespace", "of"), F.col("namespace").eqNullSafe(F.col("of")))
-    without = (F.lit(None).cast("bigint").alias(name) for name in _CHANGES)
-    return joined.select(*(f.name for f in fields(NamespaceSummary) if f.name not in _CHANGES), *without)
+    return joined.select(*(field.name for field in fields(NamespaceSummary)))
 
 
-def _with_changes(summary: DataFrame, changed: DataFrame, kinds: Sequence[str]) -> DataFrame:
-    """Return the summary with counts of these kinds of change, also of namespaces that are gone."""
-    counts = changed.groupBy("namespace").agg(*(F.count_if(F.col("change") == kind).alias(kind) for kind in kinds))
-    counts = counts.withColumnRenamed("namespace", "of")
-    joined = summary.drop(*kinds).join(counts, F.col("namespace").eqNullSafe(F.col("of")), "full_outer")
-    numbers = [f.name for f in fields(NamespaceSummary) if f.name != "namespace"]
-    return joined.select(
-        F.coalesce("namespace", "of").alias("namespace"),
-        *(F.col(name) if name in _CHANGES and name not in kinds else _or_zero(name) for name in numbers),
-    )
-
-
-def _or_zero(name: str) -> Column:
-    return F.coalesce(name, F.lit(0)).alias(name)
-
-
-def _refuse_pattern(directory: str, what: str) -> None:
-    if not directory or _PATTERN_CHARACTERS & frozenset(directory):
-        raise InvalidInput(f"`{directory}` cannot be {what}: Spark would read it as a pattern")
-
-
-def _refuse_existing(spark: SparkSession, out: str) -> None:
-    if exists(spark, out):
+def _refuse_all_but_new(spark: SparkSession, out: str) -> None:
+    if not out or _PATTERN_CHARACTERS & frozenset(out):
+        raise InvalidInput(f"`{out}` cannot be the output directory: Spark would read it as a pattern")
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None  # there is a session
+    path = jvm.org.apache.hadoop.fs.Path(out)
+    if path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).exists(path):
         raise InvalidInput(f"`{out}` already exists; a review writes into a new directory")

@@ -6,9 +6,7 @@ import logging
 import os
 import pwd
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -102,7 +100,7 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
 @contextmanager
 def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
     from spark_sync.sources.registry import packages
-    from spark_sync.spark.driver import driver_process
+    from spark_sync.spark.driver import driver_process, in_another_thread
     from spark_sync.spark.scratch import scratch
 
     configuration = dict(CONFIGURATION)
@@ -123,7 +121,8 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
             check_fetched(loaded.get("spark.jars", ""))
             configuration |= fresh_secret()
         configuration["spark.app.name"] = "ranger-cdap sync"
-        spark = _in_another_thread(partial(_started, configuration))
+        # In the main thread PySpark would install its own handler of Ctrl-C.
+        spark = in_another_thread(partial(_started, configuration), "start of Spark").result()
         spark.sparkContext.setLogLevel("ERROR")
         logging.getLogger().addFilter(_is_not_py4j)
         for name in _CHATTY:  # PySpark and py4j log what they also raise; we translate that
@@ -167,20 +166,6 @@ def _started(configuration: Mapping[str, str]) -> SparkSession:
 def _is_not_py4j(record: logging.LogRecord) -> bool:
     """Filter the root logger's messages of py4j about exceptions it also raises, and about the ended driver."""
     return not str(record.msg).startswith(("KeyboardInterrupt while", "Exception while sending command"))
-
-
-def _in_another_thread(create: Callable[[], SparkSession]) -> SparkSession:
-    """Create the session in another thread: in the main one PySpark would install its own handler of Ctrl-C."""
-    created: Future[SparkSession] = Future()
-
-    def run() -> None:
-        try:
-            created.set_result(create())
-        except BaseException as e:
-            created.set_exception(e)
-
-    threading.Thread(target=run, name="start of Spark", daemon=True).start()
-    return created.result()
 
 
 def private_files(directory: Path) -> dict[str, str]:

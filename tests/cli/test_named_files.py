@@ -49,7 +49,7 @@ READING = [
 
 # Options and arguments of files that are written, or whose commands need Ranger, CDAP or a sync job before they read.
 OTHER = {
-    "--out", "--html", "--database", "--directory",
+    "--out", "--database", "--directory",
     "policies apply", "shadow close", "insights report",
     "insights propose", "review", "sync inventory", "sync baseline", "sync reconcile",
     "install-units", "--tags", "--deltas", "eval --userstore",
@@ -83,7 +83,9 @@ def run(folder: Path, line: str) -> int:
         '[[expect]]\nuser = "bob"\noperation = "dataset.get"\nentity = "dataset:ns1.kv"\nexpected = "denied"\n'
     )
     (folder / "audit").touch()
-    (folder / "entities").write_text('{"type": "dataset", "parts": ["ns1", "kv"]}\n')
+    (folder / "entities").write_text(
+        '{"v": 1, "instance": "cdap", "taken": "2026-11-01T00:00:00Z"}\n{"type": "dataset", "parts": ["ns1", "kv"]}\n'
+    )
     words = [
         {"FILE": "given", "DOWNLOAD": "policies.json", "ENTITIES": "entities"}.get(word, word) for word in line.split()
     ]

@@ -79,6 +79,8 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
         "for Ranger's own pages and for its user synchronization; no client sends these",
         (
             ("GET", "/service/plugins/policies/eventTime"),
+            ("GET", "/service/plugins/policy/1/versionList"),
+            ("GET", "/service/plugins/policy/1/version/1"),
             ("GET", "/service/plugins/policies/exportJson"),
             ("POST", "/service/plugins/policies/importPoliciesFromFile"),
             ("GET", "/service/plugins/policies/service/1"),

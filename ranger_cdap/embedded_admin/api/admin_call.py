@@ -56,10 +56,6 @@ class AdminCall:
         """
         return _number(self.path["id"])
 
-    def number(self, text: str) -> int:
-        """Return the number in a text; raises `Refusal` as `path_id` does."""
-        return _number(text)
-
     def version(self, parameter: str) -> int:
         """Return a last known version, -1 without one; raises `Refusal` as `path_id` does."""
         return _number(self.query.get(parameter) or "-1")

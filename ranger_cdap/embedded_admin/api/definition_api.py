@@ -33,13 +33,8 @@ def list_definitions(call: AdminCall) -> ServerResponse:
 
 
 def get_definition(call: AdminCall) -> ServerResponse:
-    """GET one by id."""
-    return json_response(_by_id(call).to_json())
-
-
-def get_definition_by_name(call: AdminCall) -> ServerResponse:
-    """GET one by name."""
-    return json_response(_by_name(call).to_json())
+    """GET one by id or name."""
+    return json_response(_of_path(call).to_json())
 
 
 def create_definition(call: AdminCall) -> ServerResponse:
@@ -55,19 +50,11 @@ def create_definition(call: AdminCall) -> ServerResponse:
 
 
 def update_definition(call: AdminCall) -> ServerResponse:
-    """PUT by id; the body may omit id and guid."""
-    return _update(call, _by_id(call))
-
-
-def update_definition_by_name(call: AdminCall) -> ServerResponse:
-    """PUT by name."""
-    if call.read(AdminServiceDef, "RangerServiceDef").name != call.path["name"]:
-        raise refuse("serviceDef name mismatch")
-    return _update(call, _by_name(call))
-
-
-def _update(call: AdminCall, old: StoredDefinition) -> ServerResponse:
+    """PUT by id or name; the body may omit id and guid."""
     sent = call.read(AdminServiceDef, "RangerServiceDef")
+    if call.path.get("name", sent.name) != sent.name:
+        raise refuse("serviceDef name mismatch")
+    old = _of_path(call)
     others = [s.document for s in call.tables.definitions() if s.stamp.id != old.stamp.id]
     problems = list(check_definition(sent, others))
     if problems:
@@ -76,7 +63,7 @@ def _update(call: AdminCall, old: StoredDefinition) -> ServerResponse:
     document = msgspec.structs.replace(complete(sent), guid=old.stamp.guid)
     call.tables.update_definition(old, document, call.caller.shown_name, call.now)
     refresh_tag_definition(call.tables, call.now)
-    return json_response(_by_id_of(call, old.stamp.id).to_json())
+    return json_response(_by_id(call, old.stamp.id).to_json())
 
 
 def _refuse_removal_of_used(call: AdminCall, old: StoredDefinition, new: AdminServiceDef) -> None:
@@ -106,16 +93,8 @@ def _refuse_used(what: str, name: str) -> Exception:
 
 
 def delete_definition(call: AdminCall) -> ServerResponse:
-    """DELETE by id."""
-    return _delete(call, _by_id(call))
-
-
-def delete_definition_by_name(call: AdminCall) -> ServerResponse:
-    """DELETE by name."""
-    return _delete(call, _by_name(call))
-
-
-def _delete(call: AdminCall, stored: StoredDefinition) -> ServerResponse:
+    """DELETE by id or name."""
+    stored = _of_path(call)
     name = stored.document.name
     if name == TAG or any(service.document.type == name for service in call.tables.services()):
         raise refuse_because(
@@ -137,13 +116,11 @@ def refresh_tag_definition(tables: Tables, now: int) -> None:
         tables.update_definition(old, document, None, now)
 
 
-def _by_id(call: AdminCall) -> StoredDefinition:
-    return _by_id_of(call, call.path_id())
+def _of_path(call: AdminCall) -> StoredDefinition:
+    if "name" in call.path:
+        return found(call.tables.definition(call.path["name"]), not_found())
+    return _by_id(call, call.path_id())
 
 
-def _by_id_of(call: AdminCall, definition_id: int) -> StoredDefinition:
+def _by_id(call: AdminCall, definition_id: int) -> StoredDefinition:
     return found(call.tables.definition_by_id(definition_id), not_found_by_id(definition_id))
-
-
-def _by_name(call: AdminCall) -> StoredDefinition:
-    return found(call.tables.definition(call.path["name"]), not_found())

@@ -30,11 +30,6 @@ def create_group(call: AdminCall) -> ServerResponse:
     return json_response(_group(call, sent.name).to_json())
 
 
-def get_group_by_name(call: AdminCall) -> ServerResponse:
-    """GET one by name; an unknown one is 400 here."""
-    return json_response(_group(call, call.path["name"]).to_json())
-
-
 def list_groups(call: AdminCall) -> ServerResponse:
     """GET those whose name contains the parameter `name`, in an envelope; others than administrators get their own."""
     part, own = call.query.get("name", "").lower(), {member.group_id for member in _visible_members(call)}
@@ -57,18 +52,16 @@ def add_group_user(call: AdminCall) -> ServerResponse:
 
 
 def get_group(call: AdminCall) -> ServerResponse:
-    """GET one by id."""
-    return json_response(_by_id(call).to_json())
+    """GET one by id or name; an unknown one is 400 here."""
+    return json_response(_of_path(call).to_json())
 
 
 def delete_group(call: AdminCall) -> ServerResponse:
-    """DELETE by name; refused while a role has the group as a member. Policies keep what is left of their items."""
-    return _delete(call, _group(call, call.path["name"]))
-
-
-def delete_group_by_id(call: AdminCall) -> ServerResponse:
-    """DELETE by id, the same."""
-    return _delete(call, _by_id(call))
+    """DELETE by id or name; refused while a role has the group as a member. Policies keep the rest of their items."""
+    stored = _of_path(call)
+    remove_from_policies(call, "groups", stored.document.name)
+    call.tables.principals.delete_group(stored.id, call.now)
+    return empty(204)
 
 
 def list_group_users(call: AdminCall) -> ServerResponse:
@@ -90,12 +83,6 @@ def delete_group_user(call: AdminCall) -> ServerResponse:
     return empty(204)
 
 
-def _delete(call: AdminCall, stored: StoredGroup) -> ServerResponse:
-    remove_from_policies(call, "groups", stored.document.name)
-    call.tables.principals.delete_group(stored.id, call.now)
-    return empty(204)
-
-
 def _visible_members(call: AdminCall) -> list[StoredMember]:
     members, user = call.tables.principals.members(), call.tables.principals.user(call.caller.name)
     return [member for member in members if call.caller.is_admin or (user and member.user_id == user.id)]
@@ -105,5 +92,7 @@ def _group(call: AdminCall, name: str) -> StoredGroup:
     return found(call.tables.principals.group(name), unknown(name))
 
 
-def _by_id(call: AdminCall) -> StoredGroup:
+def _of_path(call: AdminCall) -> StoredGroup:
+    if "name" in call.path:
+        return _group(call, call.path["name"])
     return found(call.tables.principals.group_by_id(call.path_id()), unknown(call.path["id"]))

@@ -54,23 +54,11 @@ def apply_policy(call: AdminCall) -> ServerResponse:
 
 
 def update_policy(call: AdminCall) -> ServerResponse:
-    """PUT by id. An old version in the body is accepted, as on the real server: the last writer wins."""
+    """PUT by id, or by service and name. The body can have an old version, as on the real server: the last one wins."""
     sent_id = call.read(_Id, "RangerPolicy").id
-    if sent_id is not None and sent_id != call.path_id():
+    if "id" in call.path and sent_id not in (None, call.path_id()):
         raise refuse("policyID mismatch")
-    return _update(call, *_by_id(call))
-
-
-def update_policy_by_name(call: AdminCall) -> ServerResponse:
-    """PUT by service and name."""
-    return _update(call, *_of_path(call))
-
-
-class _Id(msgspec.Struct):
-    id: int | None = None
-
-
-def _update(call: AdminCall, service: StoredService, old: StoredPolicy) -> ServerResponse:
+    service, old = _of_path(call)
     policy = call.read(AdminPolicy, "RangerPolicy")
     require_policy_right(call, service, old.document, policy)
     if policy.service not in ("", service.name):
@@ -81,15 +69,12 @@ def _update(call: AdminCall, service: StoredService, old: StoredPolicy) -> Serve
     return json_response(change(call, service, old, named).to_json())
 
 
+class _Id(msgspec.Struct):
+    id: int | None = None
+
+
 def get_policy(call: AdminCall) -> ServerResponse:
-    """GET one by id."""
-    service, stored = _by_id(call)
-    require_policy_reader(call, service, stored.document)
-    return json_response(stored.to_json())
-
-
-def get_policy_by_name(call: AdminCall) -> ServerResponse:
-    """GET one by service and name."""
+    """GET one by id, or by service and name."""
     service, stored = _of_path(call)
     require_policy_reader(call, service, stored.document)
     return json_response(stored.to_json())
@@ -109,33 +94,31 @@ def get_policy_by_guid(call: AdminCall) -> ServerResponse:
 
 def delete_policy(call: AdminCall) -> ServerResponse:
     """DELETE by id."""
-    service, stored = _by_id(call)
-    require_policy_right(call, service, stored.document)
-    remove_policy(call, service, stored)
-    return empty(204)
+    return _delete(call, *_of_path(call))
 
 
 def delete_policy_by_name(call: AdminCall) -> ServerResponse:
     """DELETE by the parameters `servicename` and `policyname`; without either it is 400."""
     if "servicename" not in call.query or "policyname" not in call.query:
         raise refuse("Invalid service name or policy name")
-    service, stored = _by_name(call, call.query.get("servicename", ""), call.query.get("policyname", ""))
+    return _delete(call, *_by_name(call, call.query["servicename"], call.query["policyname"]))
+
+
+def _delete(call: AdminCall, service: StoredService, stored: StoredPolicy) -> ServerResponse:
     require_policy_right(call, service, stored.document)
     remove_policy(call, service, stored)
     return empty(204)
 
 
-def _by_id(call: AdminCall) -> tuple[StoredService, StoredPolicy]:
+def _of_path(call: AdminCall) -> tuple[StoredService, StoredPolicy]:
+    if "id" not in call.path:
+        return _by_name(call, call.path["name"], call.path["policy"])
     policy_id = call.path_id()
     stored = call.tables.policy_by_id(policy_id)
     service = call.tables.service(stored.document.service) if stored else None
     if stored is None or service is None:
         raise not_found_by_id(policy_id, of="org.apache.ranger.plugin.model.RangerPolicy :")
     return service, stored
-
-
-def _of_path(call: AdminCall) -> tuple[StoredService, StoredPolicy]:
-    return _by_name(call, call.path["name"], call.path["policy"])
 
 
 def _by_name(call: AdminCall, service_name: str, name: str) -> tuple[StoredService, StoredPolicy]:

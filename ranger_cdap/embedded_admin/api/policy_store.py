@@ -136,7 +136,7 @@ def replace_policy(call: AdminCall, service: StoredService, old: StoredPolicy, p
 
 def remove_policy(call: AdminCall, service: StoredService, policy: StoredPolicy) -> None:
     """Delete a policy."""
-    call.tables.delete_policy(policy.stamp.id, call.now)
+    call.tables.delete_policy(policy.stamp.id)
     _record_change(call, service, policy, DELETED)
 
 

@@ -55,27 +55,13 @@ def list_services(call: AdminCall) -> ServerResponse:
 
 
 def get_service(call: AdminCall) -> ServerResponse:
-    """GET one by id."""
-    return json_response(_by_id(call).to_json())
-
-
-def get_service_by_name(call: AdminCall) -> ServerResponse:
-    """GET one by name."""
-    return json_response(_by_name(call).to_json())
+    """GET one by id or name."""
+    return json_response(_of_path(call).to_json())
 
 
 def get_service_for_plugins(call: AdminCall) -> ServerResponse:
-    """GET one by name, for everyone; only Ranger administrators see its settings, author, times and versions."""
-    return _for_everyone(call, _by_name(call))
-
-
-def get_service_for_plugins_by_id(call: AdminCall) -> ServerResponse:
-    """GET one by id, likewise."""
-    return _for_everyone(call, _by_id(call))
-
-
-def _for_everyone(call: AdminCall, stored: StoredService) -> ServerResponse:
-    service = stored.to_json()
+    """GET one by id or name, for everyone; only administrators see its settings, author, times and versions."""
+    service = _of_path(call).to_json()
     if not call.caller.is_admin:
         service = {name: value for name, value in service.items() if name not in _FOR_ADMINISTRATORS}
     return json_response(service)
@@ -117,16 +103,8 @@ def _tag_service(call: AdminCall) -> StoredService | None:
 
 
 def update_service(call: AdminCall) -> ServerResponse:
-    """PUT by id. An empty `tagService` removes the link to a tag service, without the member it stays."""
-    return _update(call, _by_id(call))
-
-
-def update_service_by_name(call: AdminCall) -> ServerResponse:
-    """PUT by name."""
-    return _update(call, _by_name(call))
-
-
-def _update(call: AdminCall, old: StoredService) -> ServerResponse:
+    """PUT by id or name. An empty `tagService` removes the link to a tag service, without the member it stays."""
+    old = _of_path(call)
     sent = call.read(Service, "RangerService")
     refuse_broken(call, sent, old)
     if sent.name != old.name and any(zone.resources(old.name) for zone in call.tables.zones.all()):
@@ -146,16 +124,8 @@ def _update(call: AdminCall, old: StoredService) -> ServerResponse:
 
 
 def delete_service(call: AdminCall) -> ServerResponse:
-    """DELETE by id, with all policies."""
-    return _delete(call, _by_id(call))
-
-
-def delete_service_by_name(call: AdminCall) -> ServerResponse:
-    """DELETE by name, with all policies."""
-    return _delete(call, _by_name(call))
-
-
-def _delete(call: AdminCall, service: StoredService) -> ServerResponse:
+    """DELETE by id or name, with all policies."""
+    service = _of_path(call)
     for zone in call.tables.zones.all():
         zone.document.services.pop(service.name, None)
         call.tables.zones.update(zone.stamp.id, zone.document, call.caller.shown_name, call.now)
@@ -223,9 +193,7 @@ def _hide_secrets(configs: dict[str, str]) -> dict[str, str]:
     return {name: HIDDEN if name in _SECRET_CONFIGS and value else value for name, value in configs.items()}
 
 
-def _by_id(call: AdminCall) -> StoredService:
+def _of_path(call: AdminCall) -> StoredService:
+    if "name" in call.path:
+        return found(call.tables.service(call.path["name"]), not_found())
     return found(call.tables.service_by_id(call.path_id()), not_found_by_id(call.path_id()))
-
-
-def _by_name(call: AdminCall) -> StoredService:
-    return found(call.tables.service(call.path["name"]), not_found())

@@ -64,16 +64,8 @@ def list_users(call: AdminCall) -> ServerResponse:
 
 
 def delete_user(call: AdminCall) -> ServerResponse:
-    """DELETE by name; refused while a role has the user as a member. Policies keep what is left of their items."""
-    return _delete(call, _user(call, call.path["name"]))
-
-
-def delete_user_by_id(call: AdminCall) -> ServerResponse:
-    """DELETE by id, the same."""
-    return _delete(call, _by_id(call))
-
-
-def _delete(call: AdminCall, stored: StoredUser) -> ServerResponse:
+    """DELETE by id or name; refused while a role has the user as a member. Policies keep the rest of their items."""
+    stored = _user(call, call.path["name"]) if "name" in call.path else _by_id(call)
     name = stored.document.name
     if name == call.caller.name:
         raise refuse("Can Not Delete User: an administrator cannot delete their own account")

@@ -30,13 +30,8 @@ def list_zones(call: AdminCall) -> ServerResponse:
 
 
 def get_zone(call: AdminCall) -> ServerResponse:
-    """GET one by id."""
-    return json_response(_by_id(call).to_json())
-
-
-def get_zone_by_name(call: AdminCall) -> ServerResponse:
-    """GET one by name; an unknown one is 400 here."""
-    return json_response(_zone(call, call.path["name"]).to_json())
+    """GET one by id or name; an unknown one is 400 here."""
+    return json_response(_of_path(call).to_json())
 
 
 def create_zone(call: AdminCall) -> ServerResponse:
@@ -54,7 +49,7 @@ def create_zone(call: AdminCall) -> ServerResponse:
 
 def update_zone(call: AdminCall) -> ServerResponse:
     """PUT by id; a service that leaves the zone loses its policies there. The name cannot change."""
-    old, zone = _by_id(call), call.read(Zone, "RangerSecurityZone")
+    old, zone = _of_path(call), call.read(Zone, "RangerSecurityZone")
     if zone.name != old.name:
         raise refuse("a security zone is not renamed: delete it and create another", code=1)
     services = _checked(call, zone, old)
@@ -70,16 +65,8 @@ def update_zone(call: AdminCall) -> ServerResponse:
 
 
 def delete_zone(call: AdminCall) -> ServerResponse:
-    """DELETE by id, with the policies in it."""
-    return _delete(call, _by_id(call))
-
-
-def delete_zone_by_name(call: AdminCall) -> ServerResponse:
-    """DELETE by name."""
-    return _delete(call, _zone(call, call.path["name"]))
-
-
-def _delete(call: AdminCall, zone: StoredZone) -> ServerResponse:
+    """DELETE by id or name, with the policies in it."""
+    zone = _of_path(call)
     for name in zone.document.services:
         _leave(call, zone, name)
     call.tables.zones.delete(zone.stamp.id)
@@ -98,7 +85,7 @@ def _leave(call: AdminCall, zone: StoredZone, name: str) -> None:
     if service is None:
         return
     for policy in call.tables.policies(service.stamp.id, zone=zone.name):
-        call.tables.delete_policy(policy.stamp.id, call.now)
+        call.tables.delete_policy(policy.stamp.id)
     call.tables.raise_policy_version(service.stamp.id, call.now)
 
 
@@ -165,5 +152,7 @@ def _zone(call: AdminCall, name: str) -> StoredZone:
     return found(call.tables.zones.by_name(name), refuse(f"security-zone with name: {name} does not exist", code=1))
 
 
-def _by_id(call: AdminCall) -> StoredZone:
+def _of_path(call: AdminCall) -> StoredZone:
+    if "name" in call.path:
+        return _zone(call, call.path["name"])
     return found(call.tables.zones.by_id(call.path_id()), not_found_by_id(call.path_id()))

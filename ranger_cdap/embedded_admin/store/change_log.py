@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+
+from ranger_cdap.embedded_admin.store.sql_tables import SqlTables
 
 CREATED, UPDATED, DELETED = 0, 1, 2
 KEPT_VERSIONS = 1000
@@ -23,14 +24,11 @@ class LoggedChange:
     version: int = 0
 
 
-class ChangeLog:
+class ChangeLog(SqlTables):
     """The change log inside one transaction.
 
     A policy version without an entry is another change, such as one of a definition, a role or a zone.
     """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def write(self, service_id: int, version: int, change: LoggedChange) -> None:
         """Log the change that led to that version."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import msgspec
 
 from ranger_cdap.embedded_admin.model.documents import AdminRole, Group, User
 from ranger_cdap.embedded_admin.store.records import Stamp, StoredGroup, StoredMember, StoredRole, StoredUser
+from ranger_cdap.embedded_admin.store.sql_tables import SqlTables
 
 _USERS = "SELECT id, owner, create_time, body FROM user "
 _GROUPS = "SELECT id, owner, create_time, body FROM user_group "
@@ -45,17 +45,8 @@ class Login:
         return ADMIN_ROLE in self.roles
 
 
-class PrincipalTables:
+class PrincipalTables(SqlTables):
     """Users, groups and roles inside one transaction."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def _rows(self, sql: str, *values: Any) -> list[Any]:
-        return self._connection.execute(sql, values).fetchall()
-
-    def _row(self, sql: str, *values: Any) -> Any:
-        return self._connection.execute(sql, values).fetchone()
 
     # Version counters
 
@@ -89,24 +80,19 @@ class PrincipalTables:
 
     def users(self, name: str | None = None) -> list[StoredUser]:
         """Return all users, or those whose name contains the text, in order of creation."""
-        if name is None:
-            rows = self._rows(_USERS + "ORDER BY id")
-        else:
-            rows = self._rows(_USERS + "WHERE instr(lower(name), lower(?)) ORDER BY id", name)
-        return [self._user(row) for row in rows]
+        return self._all(self._user, _USERS + "WHERE instr(lower(name), lower(?)) ORDER BY id", name or "")
 
     def user(self, name: str) -> StoredUser | None:
         """Return the one with that name, case-sensitive."""
-        row = self._row(_USERS + "WHERE name = ?", name)
-        return self._user(row) if row else None
+        return self._one(self._user, _USERS + "WHERE name = ?", name)
 
     def user_by_id(self, user_id: int) -> StoredUser | None:
         """Return the one with that id."""
-        row = self._row(_USERS + "WHERE id = ?", user_id)
-        return self._user(row) if row else None
+        return self._one(self._user, _USERS + "WHERE id = ?", user_id)
 
     def _user(self, row: tuple[Any, ...]) -> StoredUser:
-        groups = self._rows(
+        groups = self._all(
+            tuple,
             "SELECT g.id, g.name FROM membership m JOIN user_group g ON g.id = m.group_id WHERE m.user_id = ?"
             " ORDER BY m.id",
             row[0],
@@ -130,17 +116,15 @@ class PrincipalTables:
 
     def groups(self) -> list[StoredGroup]:
         """Return all, in order of creation."""
-        return [_group(row) for row in self._rows(_GROUPS + "ORDER BY id")]
+        return self._all(_group, _GROUPS + "ORDER BY id")
 
     def group(self, name: str) -> StoredGroup | None:
         """Return the one with that name."""
-        row = self._row(_GROUPS + "WHERE name = ?", name)
-        return _group(row) if row else None
+        return self._one(_group, _GROUPS + "WHERE name = ?", name)
 
     def group_by_id(self, group_id: int) -> StoredGroup | None:
         """Return the one with that id."""
-        row = self._row(_GROUPS + "WHERE id = ?", group_id)
-        return _group(row) if row else None
+        return self._one(_group, _GROUPS + "WHERE id = ?", group_id)
 
     def delete_group(self, group_id: int, now: int) -> None:
         """Remove a group and its memberships."""
@@ -168,8 +152,7 @@ class PrincipalTables:
 
     def members(self, group: str | None = None) -> list[StoredMember]:
         """Return all memberships, or those of one group, in order of creation."""
-        rows = self._rows(_MEMBERS + "WHERE g.name = coalesce(?, g.name) ORDER BY m.id", group)
-        return [StoredMember(*row) for row in rows]
+        return self._all(_member, _MEMBERS + "WHERE g.name = coalesce(?, g.name) ORDER BY m.id", group)
 
     def delete_member(self, member_id: int, now: int) -> bool:
         """Remove a user from a group; false if the membership does not exist."""
@@ -182,17 +165,15 @@ class PrincipalTables:
 
     def roles(self) -> list[StoredRole]:
         """Return all, in order of creation."""
-        return [_role(row) for row in self._rows(_ROLES + "ORDER BY id")]
+        return self._all(_role, _ROLES + "ORDER BY id")
 
     def role(self, name: str) -> StoredRole | None:
         """Return the one with that name."""
-        row = self._row(_ROLES + "WHERE name = ?", name)
-        return _role(row) if row else None
+        return self._one(_role, _ROLES + "WHERE name = ?", name)
 
     def role_by_id(self, role_id: int) -> StoredRole | None:
         """Return the one with that id."""
-        row = self._row(_ROLES + "WHERE id = ?", role_id)
-        return _role(row) if row else None
+        return self._one(_role, _ROLES + "WHERE id = ?", role_id)
 
     def insert_role(self, role: AdminRole, author: str | None, now: int) -> None:
         """Store a new role."""
@@ -222,6 +203,10 @@ class PrincipalTables:
 
 def _group(row: tuple[Any, ...]) -> StoredGroup:
     return StoredGroup(row[0], row[1], row[2], msgspec.json.decode(row[3], type=Group))
+
+
+def _member(row: tuple[Any, ...]) -> StoredMember:
+    return StoredMember(*row)
 
 
 def _role(row: tuple[Any, ...]) -> StoredRole:

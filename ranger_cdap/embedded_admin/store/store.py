@@ -17,7 +17,7 @@ from ranger_cdap.embedded_admin.store.tables import Tables
 from ranger_cdap.errors import InvalidInput, reason
 
 _APPLICATION_ID = 0x52414E47
-_SCHEMA_VERSION = 8
+_SCHEMA_VERSION = 9
 _SCHEMA = """
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL, update_time INTEGER NOT NULL) STRICT;
 CREATE TABLE definition (
@@ -38,13 +38,6 @@ CREATE TABLE policy (
     UNIQUE (service_id, zone, name), UNIQUE (service_id, guid)
 ) STRICT;
 CREATE UNIQUE INDEX policy_signature ON policy (service_id, zone, signature) WHERE is_enabled;
-CREATE TABLE former_policy (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL, guid TEXT NOT NULL, version INTEGER NOT NULL,
-    created_by TEXT, updated_by TEXT, create_time INTEGER NOT NULL, update_time INTEGER NOT NULL, body BLOB NOT NULL,
-    service_id INTEGER NOT NULL REFERENCES service (id) ON DELETE CASCADE,
-    end_time INTEGER NOT NULL, signature TEXT NOT NULL,
-    UNIQUE (id, version)
-) STRICT;
 CREATE TABLE zone (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, created_by TEXT, updated_by TEXT,
     create_time INTEGER NOT NULL, update_time INTEGER NOT NULL, body BLOB NOT NULL

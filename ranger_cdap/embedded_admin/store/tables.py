@@ -10,7 +10,6 @@ import msgspec
 from ranger_cdap.embedded_admin.model.documents import AdminPolicy, AdminServiceDef, Service
 from ranger_cdap.embedded_admin.rules.tag_rules import KeptTags
 from ranger_cdap.embedded_admin.store.change_log import ChangeLog, LoggedChange
-from ranger_cdap.embedded_admin.store.former_policies import FormerPolicies
 from ranger_cdap.embedded_admin.store.plugin_list import PluginList
 from ranger_cdap.embedded_admin.store.principals import PrincipalTables
 from ranger_cdap.embedded_admin.store.records import (
@@ -20,6 +19,7 @@ from ranger_cdap.embedded_admin.store.records import (
     StoredService,
     listed_policy,
 )
+from ranger_cdap.embedded_admin.store.sql_tables import SqlTables
 from ranger_cdap.embedded_admin.store.zone_tables import ZoneTables
 
 _DEFINITIONS = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, body FROM definition "
@@ -30,38 +30,29 @@ _SERVICES = (
 _POLICIES = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, signature, body FROM policy "
 
 
-class Tables:
+class Tables(SqlTables):
     """The store inside one transaction."""
 
     def __init__(self, connection: sqlite3.Connection, plugins: PluginList) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self.principals = PrincipalTables(connection)
         self.changes = ChangeLog(connection)
-        self.former_policies = FormerPolicies(connection)
         self.plugins = plugins
         self.zones = ZoneTables(connection)
-
-    def _rows(self, sql: str, *values: Any) -> list[Any]:
-        return self._connection.execute(sql, values).fetchall()
-
-    def _row(self, sql: str, *values: Any) -> Any:
-        return self._connection.execute(sql, values).fetchone()
 
     # Definitions
 
     def definitions(self) -> list[StoredDefinition]:
         """Return all, in order of creation."""
-        return [_definition(row) for row in self._rows(_DEFINITIONS + "ORDER BY id")]
+        return self._all(_definition, _DEFINITIONS + "ORDER BY id")
 
     def definition(self, name: str) -> StoredDefinition | None:
         """Return the one with that name."""
-        row = self._row(_DEFINITIONS + "WHERE name = ?", name)
-        return _definition(row) if row else None
+        return self._one(_definition, _DEFINITIONS + "WHERE name = ?", name)
 
     def definition_by_id(self, definition_id: int) -> StoredDefinition | None:
         """Return the one with that id."""
-        row = self._row(_DEFINITIONS + "WHERE id = ?", definition_id)
-        return _definition(row) if row else None
+        return self._one(_definition, _DEFINITIONS + "WHERE id = ?", definition_id)
 
     def insert_definition(self, document: AdminServiceDef, author: str | None, now: int) -> StoredDefinition:
         """Store a new definition, as version 1."""
@@ -92,17 +83,15 @@ class Tables:
 
     def services(self) -> list[StoredService]:
         """Return all, in order of creation."""
-        return [_service(row) for row in self._rows(_SERVICES + "ORDER BY id")]
+        return self._all(_service, _SERVICES + "ORDER BY id")
 
     def service(self, name: str) -> StoredService | None:
         """Return the one with that name."""
-        row = self._row(_SERVICES + "WHERE name = ?", name)
-        return _service(row) if row else None
+        return self._one(_service, _SERVICES + "WHERE name = ?", name)
 
     def service_by_id(self, service_id: int) -> StoredService | None:
         """Return the one with that id."""
-        row = self._row(_SERVICES + "WHERE id = ?", service_id)
-        return _service(row) if row else None
+        return self._one(_service, _SERVICES + "WHERE id = ?", service_id)
 
     def insert_service(self, document: Service, author: str | None, now: int) -> StoredService:
         """Store a new service, its policies as version 1."""
@@ -130,7 +119,8 @@ class Tables:
 
     def raise_policy_version(self, service_id: int, now: int, change: LoggedChange | None = None) -> None:
         """Raise the policy version of a service, and of the services linked to it if it is a tag service."""
-        raised = self._rows(
+        raised = self._all(
+            tuple,
             "UPDATE service SET policy_version = policy_version + 1, policy_update_time = ? WHERE id = ?"
             " OR json_extract(CAST(body AS TEXT), '$.tagService') = (SELECT name FROM service WHERE id = ?)"
             " RETURNING id, policy_version",
@@ -160,34 +150,28 @@ class Tables:
 
     def policies(self, service_id: int, *, zone: str | None = None, enabled_only: bool = False) -> list[StoredPolicy]:
         """Return those of a service, in order of creation: of one zone, of no zone (empty), or of all (None)."""
-        return [
-            _policy(row)
-            for row in self._rows(
-                _POLICIES + "WHERE service_id = ? AND is_enabled >= ? AND zone = coalesce(?, zone) ORDER BY id",
-                *(service_id, int(enabled_only), zone),
-            )
-        ]
+        return self._all(
+            _policy,
+            _POLICIES + "WHERE service_id = ? AND is_enabled >= ? AND zone = coalesce(?, zone) ORDER BY id",
+            *(service_id, int(enabled_only), zone),
+        )
 
     def policy_by_id(self, policy_id: int) -> StoredPolicy | None:
         """Return the one with that id."""
-        row = self._row(_POLICIES + "WHERE id = ?", policy_id)
-        return _policy(row) if row else None
+        return self._one(_policy, _POLICIES + "WHERE id = ?", policy_id)
 
     def policy_by_name(self, service_id: int, name: str, zone: str) -> StoredPolicy | None:
         """Return the one with that name, case-sensitive."""
-        row = self._row(_POLICIES + "WHERE service_id = ? AND name = ? AND zone = ?", service_id, name, zone)
-        return _policy(row) if row else None
+        return self._one(_policy, _POLICIES + "WHERE service_id = ? AND name = ? AND zone = ?", service_id, name, zone)
 
     def policy_by_guid(self, service_id: int, guid: str) -> StoredPolicy | None:
         """Return the one with that guid."""
-        row = self._row(_POLICIES + "WHERE service_id = ? AND guid = ?", service_id, guid)
-        return _policy(row) if row else None
+        return self._one(_policy, _POLICIES + "WHERE service_id = ? AND guid = ?", service_id, guid)
 
     def policy_by_signature(self, service_id: int, signature: str, zone: str) -> StoredPolicy | None:
         """Return the enabled one with exactly these resources."""
         where = "WHERE service_id = ? AND signature = ? AND zone = ? AND is_enabled"
-        row = self._row(_POLICIES + where, service_id, signature, zone)
-        return _policy(row) if row else None
+        return self._one(_policy, _POLICIES + where, service_id, signature, zone)
 
     def insert_policy(
         self, service: StoredService, policy: AdminPolicy, signature: str, author: str | None, now: int
@@ -214,7 +198,6 @@ class Tables:
     ) -> StoredPolicy:
         """Replace a policy; its version goes up by one."""
         was = old.stamp
-        self.former_policies.write(was.id, now)
         stamp = Stamp(was.id, policy.guid, was.version + 1, was.created_by, author, was.create_time, now)
         self._connection.execute(
             "UPDATE policy SET name = ?, guid = ?, version = ?, updated_by = ?, update_time = ?, is_enabled = ?,"
@@ -231,9 +214,8 @@ class Tables:
         self._connection.execute("UPDATE policy SET body = ? WHERE id = ?", (listed, stamp.id))
         return StoredPolicy(stamp, stored.signature, listed)
 
-    def delete_policy(self, policy_id: int, now: int) -> None:
-        """Remove a policy; its versions are kept."""
-        self.former_policies.write(policy_id, now)
+    def delete_policy(self, policy_id: int) -> None:
+        """Remove a policy."""
         self._connection.execute("DELETE FROM policy WHERE id = ?", (policy_id,))
 
 

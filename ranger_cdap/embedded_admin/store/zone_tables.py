@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import msgspec
 from ranger_cdap.embedded_admin.model.documents import Zone, to_json_object
 from ranger_cdap.embedded_admin.rules.grant_rules import matches
 from ranger_cdap.embedded_admin.store.records import Stamp
+from ranger_cdap.embedded_admin.store.sql_tables import SqlTables
 from ranger_cdap.ranger_model.policy import PolicyResource
 
 _ZONES = "SELECT id, '', 0, created_by, updated_by, create_time, update_time, body FROM zone "
@@ -46,23 +46,20 @@ class StoredZone:
         )
 
 
-class ZoneTables:
+class ZoneTables(SqlTables):
     """Security zones inside one transaction."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
 
     def all(self) -> list[StoredZone]:
         """Return all, in order of creation."""
-        return [_zone(row) for row in self._connection.execute(_ZONES + "ORDER BY id").fetchall()]
+        return self._all(_zone, _ZONES + "ORDER BY id")
 
     def by_name(self, name: str) -> StoredZone | None:
         """Return the one with that name."""
-        return next((zone for zone in self.all() if zone.name == name), None)
+        return self._one(_zone, _ZONES + "WHERE name = ?", name)
 
     def by_id(self, zone_id: int) -> StoredZone | None:
         """Return the one with that id."""
-        return next((zone for zone in self.all() if zone.stamp.id == zone_id), None)
+        return self._one(_zone, _ZONES + "WHERE id = ?", zone_id)
 
     def insert(self, zone: Zone, author: str | None, now: int) -> None:
         """Store a new one."""

@@ -24,6 +24,7 @@ from typing import Final
 import filelock
 import msgspec
 
+from ranger_cdap.audit.file import write_all
 from ranger_cdap.disk import fsync_directory
 from ranger_cdap.errors import ConfigError, ServerError
 from ranger_cdap.service.events.event_access import EventAccess, opened
@@ -237,9 +238,7 @@ class _Segment:
         Raises:
             OSError: the disk fails.
         """
-        rest = memoryview(lines)
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+        write_all(self._descriptor, lines)
         os.fsync(self._descriptor)
         self.length += len(lines)
 

@@ -13,12 +13,13 @@ from ranger_cdap.cli.main import main
 from tests.cli.fixtures import download, item, policy
 
 Json = dict[str, Any]
+HEADER: Json = {"v": 1, "instance": "cdap", "taken": "2026-11-01T00:00:00Z"}
 EVIL = "x\n[red]y\x1b[2J"
 
 
 def command(folder: Path, *policies: Json, entities: str | None = None) -> list[str]:
     (folder / "policies.json").write_text(json.dumps(download(list(policies))), encoding="utf-8")
-    lines = [{"type": "namespace", "parts": ["ns1"]}]
+    lines: list[Json] = [HEADER, {"type": "namespace", "parts": ["ns1"]}]
     lines += [{"type": "dataset", "parts": ["ns1", name]} for name in ("sales.orders", "sales.items", "stock")]
     text = "\n".join(map(json.dumps, lines)) if entities is None else entities
     (folder / "entities.jsonl").write_text(text, encoding="utf-8")
@@ -70,9 +71,11 @@ def test_names_do_no_harm_to_the_terminal(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("entities", "message"),
     [
-        ("", "lists no entities"),
+        ("", "is empty"),
+        (json.dumps(HEADER), "lists no entities"),
         ("not json", "line 1"),
         ('{"type":"dataset","parts":["ns1"]}', "line 1"),
+        (json.dumps(HEADER) + '\n{"type":"dataset","parts":["ns1"]}', "line 2"),
         ('{"v":1,"instance":"other","taken":"2026-11-01T00:00:00Z"}\n{"type":"namespace","parts":["a"]}', "other"),
     ],
 )

@@ -78,8 +78,6 @@ SENTENCES = {
     "unknown": (find_drift([], [], inventory(KV), SETTINGS),
                 "exists, but the ledger does not know it: anyone who touches it may become its creator",
                 "sync baseline"),
-    "no_creator": (find_drift([row(State.KNOWN, creator=None)], [], None, SETTINGS, no_creator=True),
-                  "has no creator", "sync assign"),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Audit records for tests: as our own sink, Ranger's plugins on HDFS, and Solr have them."""
+"""Audit records for tests: as our own sink and Ranger's plugins on HDFS have them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ranger_cdap.ranger_model.audit_event import AuditEvent
 from spark_sync.insights.facts import AuditFacts, gather
-from spark_sync.insights.tally import Decide, LineSource, Period, tally, undecided
+from spark_sync.insights.replay import Redecided
+from spark_sync.insights.tally import Decide, LineSource, Period, tally
 
 SERVICE: Final = "cdapdev"
 NOON: Final = 1_795_000_000_000
@@ -45,29 +47,17 @@ HDFS: Final = (
 )
 """A line as Ranger's plugins write it to HDFS: two times in one summary, and fields that decide nothing."""
 
-SOLR: Final = {
-    "responseHeader": {"status": 0, "QTime": 3, "params": {"q": "*:*"}},
-    "response": {
-        "numFound": 2,
-        "start": 0,
-        "docs": [
-            {
-                **record(evtTime="2026-11-18T11:06:40.250Z", policyVersion=4, zone="", event_count=1),
-                "_version_": 1849112340129251328,
-                "tags": ["PII"],
-            },
-            record(evtTime="2026-11-18T12:06:40Z", reqUser="carol", result=0, policy=-1),
-        ],
-    },
-}
-"""The answer of Solr's `select`."""
+
+def undecided(_: AuditEvent) -> Redecided:
+    """No decision, where a test has no policies."""
+    return Redecided(None)
 
 
 def facts_of(
     lines: Iterable[bytes], *, period: Period = ALWAYS, decide: Decide = undecided, file: str = "audit.jsonl"
 ) -> AuditFacts:
     """The facts of the lines of one file, without Spark."""
-    return gather(tally((LineSource(file, 0, one, False) for one in lines), period, decide), {file: file})
+    return gather(tally((LineSource(file, 0, one) for one in lines), period, decide), {file: file})
 
 
 def written(records: Iterable[Mapping[str, Any]]) -> bytes:

@@ -1,4 +1,4 @@
-"""Answers from an audit: privileges and policies not used, denials that repeat, people who stopped, unread entities."""
+"""Answers from an audit: privileges and policies not used, denials that repeat, people who stopped."""
 
 from __future__ import annotations
 
@@ -10,22 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import servicedef
-from ranger_cdap.cdap.entity import entity_id
-from ranger_cdap.engine import PolicyEngine, decode_service_policies
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.questions.policy_index import PolicyIndex
-from spark_sync.insights.activity import (
-    NO_GROUP,
-    NO_NAMESPACE,
-    repeated_denials,
-    stopped_users,
-    unread_entities,
-    use_by_group,
-)
+from spark_sync.insights.activity import repeated_denials, stopped_users
 from spark_sync.insights.facts import AuditFacts
 from spark_sync.insights.privileges import EVERYBODY, OWNERS, unused_policies, unused_privileges
 from spark_sync.insights.replay import Replayer
-from spark_sync.insights.request import RequestBuilder
 from spark_sync.insights.tally import DAY
 from tests.authz.fixtures import document, engine, policy
 from tests.spark_sync.insights.audit_fixtures import NOON, facts_of, line
@@ -204,54 +194,3 @@ def test_who_stopped_and_what_they_still_have() -> None:
         ("bob", None, 1, ("policy 3",)),
         ("visitor", OLD, 0, ()),
     )
-
-
-def test_entities_nobody_reads_are_those_of_the_inventory_or_of_the_audit() -> None:
-    builder = RequestBuilder.of(engine([]))
-    facts = replayed(
-        [],
-        {"evtTime": OLD},
-        {"evtTime": RECENT, "action": "write"},
-        {"evtTime": RECENT, "resource": "cdap/ns1/read"},
-        {"evtTime": RECENT, "resource": "cdap/ns1/denied", "result": 0},
-        {"evtTime": RECENT, "resource": "x", "resType": "table"},
-    )
-    assert unread_entities(facts, builder, CUTOFF, None, "cdap").rows == (
-        ("dataset", "cdap/ns1/denied", None, None),
-        ("dataset", "cdap/ns1/purchases", OLD, RECENT),
-    )
-    inventory = [entity_id("dataset", ["ns1", "read"]), entity_id("dataset", ["ns1", "new"]), entity_id("instance", [])]
-    assert unread_entities(facts, builder, CUTOFF, inventory, "cdap").rows == (
-        ("dataset", "cdap/ns1/new", None, None),
-        ("instance", "cdap", None, None),
-    )
-
-
-def test_use_by_group_counts_a_user_in_each_of_their_groups() -> None:
-    facts = replayed(
-        [],
-        {"reqUser": "bob", "event_count": 2},
-        {"reqUser": "alice"},
-        {"reqUser": "zoe"},
-        {"reqUser": "zoe", "result": 0},
-        {"reqUser": "zoe", "resource": "cdap", "resType": "instance"},
-    )
-    assert use_by_group(facts, RequestBuilder.of(engine([])), GROUPS).rows == (
-        (NO_NAMESPACE, NO_GROUP, 1),
-        ("ns1", NO_GROUP, 1),
-        ("ns1", "etl", 3),
-        ("ns1", "ops", 2),
-    )
-
-
-def test_a_service_without_namespaces_has_the_first_level_in_their_place() -> None:
-    definition = {
-        "name": "hive",
-        "resources": [{"name": "database", "level": 10}, {"name": "table", "level": 20, "parent": "database"}],
-        "accessTypes": [{"name": "select"}],
-    }
-    made = PolicyEngine.build(decode_service_policies(msgspec.json.encode(document([], definition))))
-    builder = RequestBuilder.of(made)
-    facts = facts_of([line(resource="sales/orders", resType="@table", action="select", evtTime=RECENT)])
-    assert use_by_group(facts, builder, {}).rows == (("sales", NO_GROUP, 1),)
-    assert unread_entities(facts, builder, CUTOFF, None, "").rows == (), "every access is a read"

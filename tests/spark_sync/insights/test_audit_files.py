@@ -1,4 +1,4 @@
-"""Files of an audit: which are read, in which form, and what is refused by name."""
+"""Files of an audit: which are read, and what is refused by name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.errors import InvalidInput
-from spark_sync.insights import audit_files
-from spark_sync.insights.audit_files import FileForm, list_audit
+from spark_sync.insights.audit_files import list_audit
 
 
 def names(root: Path, *paths: Path) -> list[str]:
-    return [str(Path(file.name).relative_to(root)) for file in list_audit([str(path) for path in paths]).files]
+    return [str(Path(file.name).relative_to(root)) for file in list_audit([str(path) for path in paths])]
 
 
 def test_the_layout_of_rangers_plugins_is_read_below_a_directory(tmp_path: Path) -> None:
@@ -28,20 +27,7 @@ def test_the_layout_of_rangers_plugins_is_read_below_a_directory(tmp_path: Path)
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}\n")
     found = list_audit([str(tmp_path)])
-    assert [str(Path(file.name).relative_to(tmp_path)) for file in found.files] == wanted
-    assert {file.form for file in found.files} == {FileForm.LINES}
-    assert [str(Path(name).relative_to(tmp_path)) for name in found.hidden] == [
-        "_temporary/0/part.log",
-        "cdapdev/.part.crc",
-        "cdapdev/_SUCCESS",
-    ]
-
-
-def test_the_end_of_a_name_tells_the_form(tmp_path: Path) -> None:
-    forms = {"a.json": FileForm.DOCUMENT, "b.PARQUET": FileForm.PARQUET, "c.jsonl": FileForm.LINES, "d": FileForm.LINES}
-    for name in forms:
-        (tmp_path / name).write_text("")
-    assert {Path(file.name).name: file.form for file in list_audit([str(tmp_path)]).files} == forms
+    assert [str(Path(file.name).relative_to(tmp_path)) for file in found] == wanted
 
 
 def test_a_file_named_twice_is_read_once_and_a_hidden_one_if_it_is_named(tmp_path: Path) -> None:
@@ -61,7 +47,7 @@ def test_a_named_directory_may_be_a_link_but_nothing_below_it(tmp_path: Path) ->
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "a.log").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    assert len(list_audit([str(tmp_path / "link")]).files) == 1
+    assert len(list_audit([str(tmp_path / "link")])) == 1
     (tmp_path / "real" / "down").symlink_to("/etc")
     with pytest.raises(InvalidInput, match="down`, of the audit, is a symbolic link"):
         list_audit([str(tmp_path / "real")])
@@ -73,22 +59,21 @@ def refused(path: Path | str) -> str:
     return str(e.value)
 
 
-def test_what_is_no_file_of_an_audit_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_file_of_an_audit_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("")
     (tmp_path / "link.log").symlink_to(tmp_path / "a.log")
     os.mkfifo(tmp_path / "pipe.log")
     (tmp_path / "a.log.gz").write_bytes(b"")
     (tmp_path / "two\nlines.log").write_text("")
     (tmp_path / "empty").mkdir()
-    (tmp_path / "big.json").write_bytes(b"12345")
+    (tmp_path / "a.PARQUET").write_bytes(b"PAR1")
     Path(os.fsdecode(os.fsencode(str(tmp_path)) + b"/\xff.log")).write_text("")
-    monkeypatch.setattr(audit_files, "LARGEST_DOCUMENT", 4)
     assert "link.log`, of the audit, is a symbolic link" in refused(tmp_path / "link.log")
     assert "pipe.log`, of the audit, is not a regular file" in refused(tmp_path / "pipe.log")
     assert "a.log.gz` is compressed" in refused(tmp_path / "a.log.gz")
     assert "has a name of several lines" in refused(tmp_path / "two\nlines.log")
     assert "there are no files" in refused(tmp_path / "empty")
-    assert "big.json` is larger than" in refused(tmp_path / "big.json")
+    assert "a.PARQUET` has columns and no lines" in refused(tmp_path / "a.PARQUET")
     assert "missing.log`, of the audit, cannot be read: No such file" in refused(tmp_path / "missing.log")
     assert "a name that is not UTF-8" in refused(os.fsdecode(os.fsencode(str(tmp_path)) + b"/\xff.log"))
     assert "is a symbolic link" in refused(f"file://{tmp_path}/link.log"), "a URL of a local file is its path"

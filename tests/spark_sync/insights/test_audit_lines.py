@@ -16,8 +16,8 @@ from ranger_cdap.audit.solr import document
 from ranger_cdap.ranger_model.audit_event import LATEST, MOST_EVENTS, read_audit_line
 from ranger_cdap.ranger_model.strict_json import LONGEST, BadLine
 from spark_sync.insights.facts import RejectedLine, gather
-from spark_sync.insights.tally import MOST_REJECTED, LineSource, Period, tally, undecided
-from tests.spark_sync.insights.audit_fixtures import ALWAYS, HDFS, NOON, SERVICE, SOLR, facts_of, line
+from spark_sync.insights.tally import MOST_REJECTED, LineSource, Period, tally
+from tests.spark_sync.insights.audit_fixtures import ALWAYS, HDFS, NOON, SERVICE, facts_of, line, undecided
 
 OURS = AuditRecord(
     repo=SERVICE,
@@ -160,7 +160,7 @@ ANY_LINE = st.one_of(
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), ANY_LINE)), st.integers(0, 10), st.integers(0, 10))
 def test_every_line_is_counted_exactly_once(lines: list[tuple[str, bytes]], since: int, until: int) -> None:
     lines.sort(key=lambda pair: pair[0])
-    sources = (LineSource(file, 0, content, False) for file, content in lines)
+    sources = (LineSource(file, 0, content) for file, content in lines)
     facts = gather(tally(sources, Period(SERVICE, since, until), undecided), {"a": "a", "b": "b"})
     for name, counts in facts.files:
         assert counts.lines == sum(1 for file, _ in lines if file == name)
@@ -174,7 +174,7 @@ def test_every_line_is_counted_exactly_once(lines: list[tuple[str, bytes]], sinc
             continue
         if event is not None and event.service == SERVICE and since <= event.time < until:
             accepted += event.count
-    assert facts.accesses == accepted == sum(day.allowed + day.denied for day in facts.days)
+    assert facts.accesses == accepted
     assert all(since <= use.first <= use.last < until for use in facts.uses)
 
 
@@ -182,7 +182,7 @@ def test_every_line_is_counted_exactly_once(lines: list[tuple[str, bytes]], sinc
 def test_parts_of_a_file_make_the_same_facts_as_the_whole(lines: list[bytes], cuts: list[int]) -> None:
     bounds = sorted({0, len(lines), *(cut for cut in cuts if cut <= len(lines))})
     parts = [
-        list(tally((LineSource("a", start, one, False) for one in lines[start:end]), ALWAYS, undecided))
+        list(tally((LineSource("a", start, one) for one in lines[start:end]), ALWAYS, undecided))
         for start, end in pairwise(bounds)
     ]
     found = gather((fact for part in reversed(parts) for fact in part), {"a": "a"})
@@ -191,7 +191,7 @@ def test_parts_of_a_file_make_the_same_facts_as_the_whole(lines: list[bytes], cu
 
 @pytest.mark.parametrize("times", [(5, 3, 9), (9, 5, 3), (3, 9, 5)])
 def test_uses_of_several_files_have_the_first_and_the_last_time_of_all(times: tuple[int, ...]) -> None:
-    sources = (LineSource(str(n), 0, line(evtTime=time, event_count=time), False) for n, time in enumerate(times))
+    sources = (LineSource(str(n), 0, line(evtTime=time, event_count=time)) for n, time in enumerate(times))
     parts = [list(tally([source], ALWAYS, undecided)) for source in sources]
     (use,) = gather((fact for part in parts for fact in part), {}).uses
     assert (use.times, use.first, use.last) == (17, 3, 9)
@@ -207,32 +207,6 @@ def test_rejected_lines_have_their_place_and_are_bounded() -> None:
     assert facts.lines.rejected == 502
 
 
-def test_a_solr_export_is_read_document_by_document() -> None:
-    for content in (json.dumps(SOLR), json.dumps(SOLR, indent=4), json.dumps(SOLR["response"]["docs"])):  # type: ignore[index]
-        facts = gather(tally([LineSource("a", 0, content.encode(), True)], ALWAYS, undecided), {"a": "a"})
-        assert (facts.lines.lines, facts.lines.accepted) == (2, 2)
-        assert [(use.user, use.allowed, use.first) for use in facts.uses] == [
-            ("alice", True, NOON + 250),
-            ("carol", False, NOON + 3_600_000),
-        ]
-
-
-def test_a_bad_document_of_an_export_has_its_number() -> None:
-    content = b'{"response":{"docs":[' + line() + b',{"repo":"a","repo":"b"}, 5]}}'
-    facts = gather(tally([LineSource("a", 0, content, True)], ALWAYS, undecided), {"a": "a"})
-    assert [(one.line, one.reason) for one in facts.rejected] == [
-        (2, "field `repo` comes twice"),
-        (3, "not one JSON object"),
-    ]
-
-
-def test_a_json_file_may_have_a_record_per_line() -> None:
-    content = b"\xef\xbb\xbf" + line() + b"\r\n" + HDFS + b"\nno\n"
-    facts = gather(tally([LineSource("a", 0, content, True)], ALWAYS, undecided), {"a": "a"})
-    assert (facts.lines.accepted, [one.line for one in facts.rejected]) == (2, [3])
-
-
 def test_a_summary_of_several_events_counts_as_many() -> None:
     facts = facts_of([HDFS, HDFS, line(event_count=5)])
     assert [(use.user, use.times) for use in facts.uses] == [("alice", 5), ("bob", 6)]
-    assert [(day.allowed, day.denied) for day in facts.days] == [(5, 6)]

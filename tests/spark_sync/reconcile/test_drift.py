@@ -13,7 +13,7 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.baseline import Inventory
-from spark_sync.reconcile.drift import RELEASED, Drift, find_drift, survey
+from spark_sync.reconcile.drift import RELEASED, find_drift, survey
 from spark_sync.reconcile.inventory import listings
 from spark_sync.reconcile.repair import RepairAction, Repairs, actions, repair_all
 from tests.spark_sync.grants.fixtures import item, resource
@@ -78,11 +78,8 @@ def test_drift(lives: list[Life], policies: list[Policy], listed: Inventory | No
     assert [f"{finding.drift} {finding.number}" for finding in drift] == found
 
 
-def test_entities_without_a_creator_are_told_only_if_asked_for() -> None:
+def test_an_entity_without_a_creator_is_no_drift() -> None:
     assert find_drift([KNOWN, APPLIED], [ours()], None, SETTINGS) == []
-    named = row(State.KNOWN, APP, creator="root")
-    (found,) = find_drift([KNOWN, named], [], None, SETTINGS, no_creator=True)
-    assert (found.drift, found.entity) == (Drift.NO_CREATOR, KV)
 
 
 def test_whatever_can_be_created_an_inventory_can_list() -> None:

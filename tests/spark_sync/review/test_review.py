@@ -31,7 +31,7 @@ from ranger_cdap.policies.refresh.documents import Documents, compile_set
 from ranger_cdap.policies.refresh.ended import without_ended
 from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, units
 from spark_sync.review.entities import read_entities
-from spark_sync.review.people import ReviewedUser, named_users, people, read_users, stored_users
+from spark_sync.review.people import ReviewedUser, named_users, people, read_users
 from spark_sync.spark.sent_policies import SentPolicies
 from tests.authz.fixtures import NOW, authorizer, policy
 from tests.spark_sync.installed_conditions import INSTALLED
@@ -273,12 +273,6 @@ def test_users_of_zones_and_of_tags_are_named_too() -> None:
     assert {"zoe", "tom"} <= found
 
 
-def test_users_of_the_user_store() -> None:
-    assert stored_users(documents()) == {*STORE, "lonely"}
-    with pytest.raises(InvalidInput, match="use_ranger_groups"):
-        stored_users(documents(store=False))
-
-
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
@@ -318,21 +312,21 @@ def line(entity: EntityId) -> str:
 HEADER = '{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}\n'
 
 
-@pytest.mark.parametrize("header", ["", HEADER])
-def test_entities_of_a_file(header: str, tmp_path: Path) -> None:
+def test_entities_of_an_inventory(tmp_path: Path) -> None:
     path = tmp_path / "entities.jsonl"
-    path.write_text(header + "".join(map(line, (*ENTITIES, DATASET))), encoding="utf-8")
+    path.write_text(HEADER + "".join(map(line, (*ENTITIES, DATASET))), encoding="utf-8")
     assert read_entities(path, instance="cdap", now=1_900_000_000_000) == ENTITIES
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "lists no entities"),
+        ("", "is empty"),
         (HEADER, "lists no entities"),
-        (line(DATASET) + '{"type":"dataset","parts":["ns1","a*"]}\n', "line 2: `a\\*` is not a name"),
-        (line(DATASET) + '{"type":"datset","parts":["ns1","a"]}\n', "line 2: .*did you mean `dataset`"),
-        (line(DATASET) + "garbage\n", "line 2"),
+        (HEADER + '{"type":"dataset","parts":["ns1","a*"]}\n', "line 2: `a\\*` is not a name"),
+        (HEADER + '{"type":"datset","parts":["ns1","a"]}\n', "line 2: .*did you mean `dataset`"),
+        (HEADER + "garbage\n", "line 2"),
+        (line(DATASET), "line 1: not the header of an inventory"),
         (HEADER.replace('"cdap"', '"other"') + line(DATASET), "of instance `other`"),
         (HEADER.replace('"v":1', '"v":2') + line(DATASET), "version 2"),
     ],
@@ -346,7 +340,7 @@ def test_a_bad_file_of_entities_is_refused(content: str, message: str, tmp_path:
 
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
-    (tmp_path / "e.jsonl").write_text(line(DATASET), encoding="utf-8")
+    (tmp_path / "e.jsonl").write_text(HEADER + line(DATASET), encoding="utf-8")
     (tmp_path / "u.txt").write_text("alice\n", encoding="utf-8")
     config = tmp_path / "c.toml"
     config.write_text(f'[plugin]\ncache_dir = "{tmp_path / "cache"}"\n', encoding="utf-8")
@@ -357,11 +351,8 @@ def command(tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
-        (["--from-cache"], 4, "is not used"),
-        (["--users", "u.txt", "--users-from", "ranger"], 3, "give one of them"),
         (["--users", "nowhere.txt"], 3, "cannot be read"),
         (["--inventory", "nowhere.jsonl"], 3, "cannot be read"),
-        (["--users-from", "moon"], 3, "moon"),
     ],
 )
 def test_what_is_wrong_is_said_before_spark_starts(
