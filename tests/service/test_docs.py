@@ -31,7 +31,7 @@ def test_its_limits_are_those_of_the_service() -> None:
         f"after {limits.idle_seconds:.0f} seconds",
         f"longer than {limits.request_seconds:.0f} seconds",
         f"{limits.requests} at once",
-        f"{limits.request_seconds:.0f} seconds for a body",
+        f"{limits.request_seconds:.0f} seconds to arrive",
         f"{limits.batch:,} entities",
     ):
         assert said in section
