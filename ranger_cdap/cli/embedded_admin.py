@@ -15,7 +15,7 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.embedded_admin.api.bootstrap import ADMIN
 from ranger_cdap.embedded_admin.rules.passwords import random_password
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.listener import stop_signals
+from ranger_cdap.net.listener import stop_signals
 
 RANGER_PORT = 6080
 _SECRET_KINDS = ("env:", "file:")

@@ -54,6 +54,8 @@ class ProxySettings(Table, frozen=True):
     """The proxy's own secret, as a second proof."""
     secret_header: str = "X-Proxy-Secret"  # noqa: S105 a header, not a secret
     """The header with this secret."""
+    callers: tuple[str, ...] = ()
+    """The callers with a role that it may speak for; by default none."""
 
 
 class ServiceSettings(Table, frozen=True):

@@ -16,16 +16,17 @@ from ranger_cdap.embedded_admin.api.bootstrap import prepare
 from ranger_cdap.embedded_admin.rules.passwords import hash_password
 from ranger_cdap.embedded_admin.store.store import Store
 from ranger_cdap.errors import InvalidInput, ServerError
-from ranger_cdap.listener import listen
+from ranger_cdap.net.listener import listen
 
 if TYPE_CHECKING:
-    import uvicorn
+    from ranger_cdap.net.asgi_server import AsgiServer
 
 _BACKLOG = 128
 _START_SECONDS = 20.0
 _STOP_SECONDS = 10.0
 _GRACE_SECONDS = 5
 _KEEP_ALIVE_SECONDS = 60
+_LONGEST_BODY = 64_000_000
 
 
 class EmbeddedAdmin:
@@ -60,7 +61,7 @@ class EmbeddedAdmin:
         self._policy_deltas = policy_deltas
         self._password_hash = hash_password(admin_password)
         self._store: Store | None = None
-        self._server: uvicorn.Server | None = None
+        self._server: AsgiServer | None = None
         self._thread: threading.Thread | None = None
         self._socket: socket.socket | None = None
         self._ended = threading.Event()
@@ -86,7 +87,8 @@ class EmbeddedAdmin:
             self._bound_port = self._socket.getsockname()[1]
             self._store = Store(self._database)
             self._server = _server(self._store, self._password_hash, self._policy_deltas)
-            self._server.should_exit = self._stop_requested
+            if self._stop_requested:
+                self._server.request_stop()
             self._ended = threading.Event()
             self._thread = threading.Thread(
                 target=_serve,
@@ -116,7 +118,7 @@ class EmbeddedAdmin:
         """Let the server finish soon, without waiting for it; safe in a signal handler, also during the start."""
         self._stop_requested = True
         if self._server is not None:
-            self._server.should_exit = True
+            self._server.request_stop()
 
     def stop(self) -> None:
         """Finish pending requests, then close the port and the database; idempotent."""
@@ -143,10 +145,10 @@ class EmbeddedAdmin:
         self.stop()
 
 
-def _serve(server: uvicorn.Server, listener: socket.socket, store: Store, ended: threading.Event) -> None:
+def _serve(server: AsgiServer, listener: socket.socket, store: Store, ended: threading.Event) -> None:
     """Serve until told to exit; what the server uses is closed by nothing but its own end."""
     try:
-        server.run(sockets=[listener])
+        server.run(listener)
     finally:
         _close(listener, store)
         ended.set()
@@ -183,23 +185,16 @@ def _loopback(host: str) -> str:
     return name
 
 
-def _server(store: Store, admin_password_hash: str, policy_deltas: bool) -> uvicorn.Server:
+def _server(store: Store, admin_password_hash: str, policy_deltas: bool) -> AsgiServer:
     try:
-        import uvicorn
-
         from ranger_cdap.embedded_admin.api.app import create_app, epoch_ms
+        from ranger_cdap.net.asgi_server import AsgiServer
+        from ranger_cdap.net.http_connection import HttpLimits, OpenDoor
     except ModuleNotFoundError as e:
         raise ServerError(f"`{e.name}` is not installed; install it with: pip install 'ranger-cdap[service]'") from None
     with store.transaction() as tables:
         prepare(tables, admin_password_hash, epoch_ms())
-    return uvicorn.Server(
-        uvicorn.Config(
-            create_app(store, policy_deltas=policy_deltas),
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-        )
+    app = create_app(store, policy_deltas=policy_deltas)
+    return AsgiServer(
+        app, HttpLimits(_LONGEST_BODY, _KEEP_ALIVE_SECONDS, _KEEP_ALIVE_SECONDS, _GRACE_SECONDS), OpenDoor()
     )

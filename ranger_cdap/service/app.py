@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -140,10 +139,9 @@ class _Endpoint:
         if self._route.accepts == FORM:
             refuse_other_sites(_sent_once(request.headers))
         try:
-            async with asyncio.timeout(self._state.limits.body_seconds):
-                return await _read(request, self._longest)
+            return await _read(request, self._longest)
         except TimeoutError:
-            raise Refused(408, "the body did not arrive in time") from None
+            raise Refused(408, "the request did not arrive in time") from None
 
     async def _body(self, request: Request, caller: Caller, read: Callable[[bytes], object]) -> object:
         data = await self._received(request)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.listener import listen
+from ranger_cdap.net.listener import listen
 from tests.docs.console_session import play
 from tests.docs.fresh_clone import fresh_clone, fresh_environment
 from tests.docs.markdown_pages import ROOT

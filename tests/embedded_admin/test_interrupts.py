@@ -14,7 +14,7 @@ from http.client import HTTPException
 import pytest
 
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.listener import stop_signals
+from ranger_cdap.net.listener import stop_signals
 from tests.embedded_admin.caller import PASSWORD, V2, Caller
 
 LONGEST_RUN = 0.4  # seconds: start-up, and some waiting after it

@@ -83,8 +83,10 @@ def test_a_port_in_use_is_one_sentence() -> None:
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(ServerError, match=r"pip install 'ranger-cdap\[service\]'"):
+    for name in ("asgi_server", "http_connection", "http_exchange", "http_request"):
+        monkeypatch.delitem(sys.modules, f"ranger_cdap.net.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "httptools", None)
+    with pytest.raises(ServerError, match=r"`httptools` .* pip install 'ranger-cdap\[service\]'"):
         EmbeddedAdmin(admin_password=PASSWORD).start()
 
 

@@ -15,7 +15,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 # What each extra brings, by the names that are imported.
 EXTRAS = {
     "client": ["httpcore", "httpx"],
-    "service": ["anyio", "cryptography", "httptools", "jwt", "prometheus_client", "starlette", "uvicorn"],
+    "service": ["anyio", "cryptography", "httptools", "jwt", "prometheus_client", "starlette"],
     "spark": ["delta", "prometheus_client", "py4j", "pyarrow", "pyspark"],
     "kerberos": ["gssapi", "requests_gssapi"],
     "ldap": ["ldap3", "pyasn1"],

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 import pytest
 
-pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
 
 from starlette.responses import PlainTextResponse
 
 from ranger_cdap.config import ServiceSettings
-from ranger_cdap.service.http.header_limits import LONGEST_HEAD
+from ranger_cdap.net.http_request import LONGEST_HEAD
 from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.server import HttpServer
 
@@ -26,7 +26,7 @@ HEAD = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 @contextmanager
 def answering(patience: float) -> Iterator[tuple[str, int]]:
-    server = HttpServer(ServiceSettings(port=0), ServiceLimits(body_seconds=patience))
+    server = HttpServer(ServiceSettings(port=0), ServiceLimits(request_seconds=patience))
     server.start(PlainTextResponse("answered"))
     host, port = server.url.removeprefix("http://").split(":")
     yield host, int(port)

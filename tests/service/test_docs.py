@@ -29,9 +29,9 @@ def test_its_limits_are_those_of_the_service() -> None:
     limits, section = ServiceLimits(), PAGE.split("## Limits per caller")[1]
     for said in (
         f"after {limits.idle_seconds:.0f} seconds",
-        f"longer than {limits.body_seconds:.0f} seconds",
+        f"longer than {limits.request_seconds:.0f} seconds",
         f"{limits.requests} at once",
-        f"{limits.body_seconds:.0f} seconds for a body",
+        f"{limits.request_seconds:.0f} seconds to arrive",
         f"{limits.batch:,} entities",
     ):
         assert said in section

@@ -1,7 +1,7 @@
 """Callers of the decision service: their names, their roles, and the three ways to prove a name.
 
 Law: the settings alone define the callers and their roles. A header with a name counts only from the addresses of a
-proxy that also sends its own secret.
+proxy that also sends its own secret, and only for the callers that this proxy may speak for.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ class Callers:
                 secrets[row.name] = _long_enough(row.secret, f"of caller `{row.name}`")
             elif not (tokens.accepts or proxy.addresses):
                 raise ConfigError(f"caller `{row.name}` has no `secret`, and neither tokens nor a proxy are configured")
+        if unknown := proxy.callers - callers.keys():
+            raise ConfigError(f"`service.proxy.callers` names `{min(unknown)}`, which is none of `service.callers`")
         known = [secret.reveal() for secret in (*secrets.values(), proxy.secret) if secret is not None]
         if len(set(known)) < len(known):
             raise ConfigError("two of `service.callers`, or one and `service.proxy`, share a secret; give each its own")
@@ -92,15 +94,20 @@ class Callers:
         An `Authorization` header, if present, alone counts.
         """
         kind, _, rest = headers.get("authorization", "").partition(" ")
+        if not kind:
+            return self._through_proxy(headers, peer)
         if kind.lower() == "basic":
             name = self._by_secret(rest.strip())
         elif kind.lower() == "bearer":
             name = self._tokens.name(rest.strip())
-        elif kind:
-            name = None
         else:
-            name = self._proxy.name(headers, peer)
+            name = None
         return self._callers.get(name) if name is not None else None
+
+    def _through_proxy(self, headers: Mapping[str, str], peer: str | None) -> Caller | None:
+        caller = self._callers.get(self._proxy.name(headers, peer) or "")
+        # What a proxy lets through by mistake must not speak for CDAP.
+        return caller if caller is not None and (not caller.roles or caller.name in self._proxy.callers) else None
 
     def _by_secret(self, credentials: str) -> str | None:
         try:
@@ -121,6 +128,8 @@ class Proxy:
     header: str = ""
     secret: Secret | None = None
     secret_header: str = ""
+    callers: frozenset[str] = frozenset()
+    """Callers with a role that it may speak for; it may for all others."""
 
     @classmethod
     def of(cls, settings: ProxySettings) -> Self:
@@ -138,7 +147,7 @@ class Proxy:
         except ValueError as e:
             raise ConfigError(f"`service.proxy.addresses`: {e}") from None
         secret = _long_enough(settings.secret, "of `service.proxy`")
-        return cls(addresses, settings.header.lower(), secret, settings.secret_header.lower())
+        return cls(addresses, settings.header.lower(), secret, settings.secret_header.lower(), frozenset(settings.callers))
 
     def name(self, headers: Mapping[str, str], peer: str | None) -> str | None:
         """Return the name that the proxy sends; None if the sender is not the proxy."""

@@ -13,12 +13,12 @@ import socket
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Set
 from contextlib import suppress
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from ranger_cdap.net.http_connection import Address
 
 _log = logging.getLogger(__name__)
-
-Address = tuple[Any, ...]
-"""Address of a peer, as returned by the socket: host, port, and two more numbers for IPv6."""
 
 RESERVED: Final = 256
 """Descriptors reserved for files, for Ranger Admin and for connections being closed."""
@@ -66,6 +66,11 @@ class Connections:
         """Mark the connection as waiting for its peer; if it already did, it does so since then."""
         if address in self._open and address not in self._closing:
             self._idle[address] = None
+
+    def end_all(self) -> None:
+        """End all connections."""
+        for connection in tuple(self._open.values()):
+            connection.end()
 
     def closed(self, address: Address) -> None:
         """Remove the connection."""

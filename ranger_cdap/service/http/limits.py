@@ -14,8 +14,8 @@ class ServiceLimits:
     requests: int = 256
     """Requests at once; half of them of one caller, all of one with `enforce`."""
     idle_seconds: float = 15.0
-    """After which a connection without a request is closed."""
-    body_seconds: float = 10.0
-    """To receive the head of a request, and then its body."""
+    """After which a connection without a request, or whose client does not read, is closed."""
+    request_seconds: float = 10.0
+    """To receive a request, from its first byte to its last."""
     stop_seconds: float = 10.0
     """For requests in progress at the end."""

@@ -4,26 +4,41 @@ from __future__ import annotations
 
 import gc
 import ipaddress
-import math
+import ssl
 import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.config import ServiceSettings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.listener import listen, stop_signals
+from ranger_cdap.net.listener import listen, stop_signals
 from ranger_cdap.service.http.connections import Connections, Listener
 from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.server_tls import ServerTls
 
 if TYPE_CHECKING:
-    import uvicorn
     from starlette.types import ASGIApp
+
+    from ranger_cdap.net.asgi_server import AsgiServer
 
 
 _BACKLOG: Final = 128
 _MARGIN_SECONDS: Final = 5
 _LONGEST_TURN: Final = 0.0005  # seconds
+
+
+class _Door:
+    """Connections as they are counted; one made with certificates that have changed since ends with its next answer."""
+
+    def __init__(self, connections: Connections, tls: ServerTls | None) -> None:
+        self.idle = connections.idle
+        self.busy = connections.busy
+        self.end_all = connections.end_all
+        self._tls = tls
+
+    def may_stay(self, connection: ssl.SSLObject | None) -> bool:
+        """Return true if it was made with the certificates of now."""
+        return self._tls is None or connection is None or self._tls.has_made(connection)
 
 
 class HttpServer:
@@ -44,7 +59,7 @@ class HttpServer:
         advice = "choose another `service.port`"
         listening = listen(address, settings.port, backlog=_BACKLOG, advice=advice)
         self._socket = Listener.over(listening, self.connections)
-        self._server: uvicorn.Server | None = None
+        self._server: AsgiServer | None = None
         self._thread: threading.Thread | None = None
 
     @property
@@ -57,52 +72,31 @@ class HttpServer:
     def run(self, app: ASGIApp) -> None:
         """Serve until SIGINT or SIGTERM (in the main thread), or until `stop`; then finish requests in progress."""
         server = self._prepared(app)
-
-        def stop() -> None:
-            server.should_exit = True
-
-        # uvicorn raises a signal again at its end: events and audit records would not be delivered then.
-        with stop_signals(stop):
-            server.run(sockets=[self._socket])
+        with stop_signals(server.request_stop):
+            server.run(self._socket)
 
     def start(self, app: ASGIApp) -> None:
         """Serve in a thread."""
         run = self._prepared(app).run
-        self._thread = threading.Thread(target=run, args=([self._socket],), name="decision-service", daemon=True)
+        self._thread = threading.Thread(target=run, args=(self._socket,), name="decision-service", daemon=True)
         self._thread.start()
 
-    def _prepared(self, app: ASGIApp) -> uvicorn.Server:
-        import uvicorn
+    def _prepared(self, app: ASGIApp) -> AsgiServer:
+        from ranger_cdap.net.asgi_server import AsgiServer
+        from ranger_cdap.net.http_connection import HttpLimits
 
-        from ranger_cdap.service.http.asgi_server import AsgiServer
-        from ranger_cdap.service.http.header_limits import bounded
-
-        config = uvicorn.Config(
-            app,
-            http=bounded(self._limits.body_seconds, self.connections, self._tls),
-            # uvloop's own accept, in C, would bypass the count.
-            loop="asyncio",
-            backlog=_BACKLOG,
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            # Any client could claim another address with it, for example a trusted proxy's.
-            proxy_headers=False,
-            timeout_keep_alive=math.ceil(self._limits.idle_seconds),
-            timeout_graceful_shutdown=math.ceil(self._limits.stop_seconds),
-        )
-        config.load()
         if self._tls is not None:
-            config.ssl = self._tls
             self._socket.before_accepting = self._tls.read_if_changed
-        self._server = AsgiServer(config)
+        limits = HttpLimits(
+            self._settings.max_body, self._limits.request_seconds, self._limits.idle_seconds, self._limits.stop_seconds
+        )
+        self._server = AsgiServer(app, limits, _Door(self.connections, self._tls), self._tls)
         return self._server
 
     def stop(self) -> None:
         """Finish requests in progress and close the port; idempotent."""
         if self._server is not None:
-            self._server.should_exit = True
+            self._server.request_stop()
         if self._thread is not None:
             self._thread.join(self._limits.stop_seconds + _MARGIN_SECONDS)
         self._socket.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jwt
+import msgspec
 import pytest
 
 from ranger_cdap.config import CallerSettings, JwtSettings, ProxySettings, Secret, ServiceSettings, watched_files
@@ -242,7 +243,9 @@ def test_a_key_that_can_not_prove_is_refused_at_the_start(tmp_path: Path, case: 
 
 # --- a proxy ------------------------------------------------------------------------------------------------------
 
-PROXY = ProxySettings(addresses=("10.0.0.5", "::1"), secret=Secret("proxy-secret-0123456789"))
+PROXY = ProxySettings(
+    addresses=("10.0.0.5", "::1"), secret=Secret("proxy-secret-0123456789"), callers=("enforce",)
+)
 PROXY_PROOF = "proxy-secret-0123456789"
 
 
@@ -277,12 +280,21 @@ def test_a_name_in_a_header_counts_from_a_proxy_that_proves_itself(
     assert through_proxy(headers, peer) == who
 
 
+@pytest.mark.parametrize(("may_speak_for", "who"), [((), None), (("audit",), None), (("audit", "enforce"), "enforce")])
+def test_a_proxy_speaks_for_no_caller_with_a_role_that_is_not_named(
+    may_speak_for: tuple[str, ...], who: str | None
+) -> None:
+    """A name that it lets through by mistake, as `cdap-enforce`, is nobody."""
+    proxy = msgspec.structs.replace(PROXY, callers=may_speak_for)
+    assert through_proxy({"x-forwarded-user": "enforce", "x-proxy-secret": PROXY_PROOF}, "::1", proxy) == who
+
+
 def test_nobody_can_say_that_he_is_at_the_address_of_the_proxy(tmp_path: Path) -> None:
     """The service believes the socket, not `X-Forwarded-For`, which whoever asks can write."""
     said = {"X_Forwarded_User": "enforce", "X_Proxy_Secret": PROXY_PROOF, "X_Forwarded_For": "10.0.0.5"}
     with serving([], tmp_path, proxy=PROXY) as world:
         assert world.ask(None, "POST", "/cdap/v1/hello", {"extension": "x"}, **said).status == 401
-    local = ProxySettings(addresses=("127.0.0.1",), secret=Secret(PROXY_PROOF))
+    local = msgspec.structs.replace(PROXY, addresses=("127.0.0.1",))
     with serving([], tmp_path / "2", proxy=local) as world:
         assert world.ask(None, "POST", "/cdap/v1/hello", {"extension": "x"}, **said).status == 200
 
@@ -322,6 +334,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a proxy with a short proof": (
         {"proxy": ProxySettings(addresses=("127.0.0.1",), secret=Secret("short"))},
         "shorter than 16",
+    ),
+    "a proxy for a caller that there is not": (
+        {"proxy": ProxySettings(addresses=("127.0.0.1",), secret=LONG, callers=("nobody",))},
+        "`service.proxy.callers` names `nobody`",
     ),
     "a proxy that is no address": ({"proxy": ProxySettings(addresses=("proxy.example",), secret=LONG)}, "addresses"),
 }

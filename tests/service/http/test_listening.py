@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import uvicorn
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -24,6 +23,7 @@ from starlette.applications import Starlette
 
 from ranger_cdap.config import ServiceSettings, watched_files
 from ranger_cdap.errors import ConfigError
+from ranger_cdap.net.asgi_server import AsgiServer
 from ranger_cdap.service.http.server import HttpServer
 from tests.service.event_samples import record, stored_in
 from tests.service.fixtures import serving
@@ -43,15 +43,14 @@ def test_where_it_listens_is_an_address(host: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_before_uvicorn_handles_it_stops_the_server(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = uvicorn.Server.run
+def test_a_signal_before_it_serves_stops_the_server(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = AsgiServer.run
 
-    def run_late(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+    def run_late(server: AsgiServer, listening: socket.socket) -> None:
         signal.raise_signal(number)
-        assert server.should_exit
-        run(server, sockets)
+        run(server, listening)
 
-    monkeypatch.setattr(uvicorn.Server, "run", run_late)
+    monkeypatch.setattr(AsgiServer, "run", run_late)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     server = HttpServer(ServiceSettings(port=0))
     try:

@@ -1,0 +1,91 @@
+"""`AsgiServer`: an ASGI application on a listening socket, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from ranger_cdap.net.http_connection import READ_AT_ONCE, Door, HttpConnection, HttpLimits
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+_BACKLOG: Final = 128
+_TURNS_TO_END: Final = 3
+"""Turns of the event loop in which a transport sees the end of its socket, says so, and lets go of it."""
+
+
+class AsgiServer:
+    """Server that finishes the requests in progress when it stops.
+
+    Law: who connects and says nothing, or whose handshake is not over, delays no stop.
+    """
+
+    def __init__(self, app: ASGIApp, limits: HttpLimits, door: Door, tls: ssl.SSLContext | None = None) -> None:
+        self.app = app
+        self.limits = limits
+        self.door = door
+        self.buffer = memoryview(bytearray(READ_AT_ONCE))
+        self._connections: set[HttpConnection] = set()
+        self._tls = tls
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stops = False
+        self._changed = asyncio.Event()
+
+    def run(self, listening: socket.socket) -> None:
+        """Serve in this thread until `request_stop`."""
+        asyncio.run(self.serve(listening))
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Serve until `request_stop`; then close the port, and end the connections as they are answered."""
+        self._loop = asyncio.get_running_loop()
+        # What TLS alone does is part of a request's time.
+        handshake = self.limits.request_seconds if self._tls else None
+        server = await self._loop.create_server(
+            lambda: HttpConnection(self),
+            sock=listening,
+            backlog=_BACKLOG,
+            ssl=self._tls,
+            ssl_handshake_timeout=handshake,
+        )
+        try:
+            while not self._stops:
+                self._changed.clear()
+                await self._changed.wait()
+        finally:
+            server.close()
+            self._loop = None
+        await self._end_connections()
+
+    def request_stop(self) -> None:
+        """Let the server stop soon; safe in any thread, in a signal handler, and before it serves."""
+        self._stops = True
+        if (loop := self._loop) is not None:
+            with suppress(RuntimeError):  # the loop has just ended
+                loop.call_soon_threadsafe(self._changed.set)
+
+    def opened(self, connection: HttpConnection) -> None:
+        """Remember a connection; called by itself."""
+        self._connections.add(connection)
+
+    def closed(self, connection: HttpConnection) -> None:
+        """Forget a connection; called by itself."""
+        self._connections.discard(connection)
+        self._changed.set()
+
+    async def _end_connections(self) -> None:
+        for connection in tuple(self._connections):
+            connection.stop()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.limits.stop_seconds):
+                while self._connections:
+                    self._changed.clear()
+                    await self._changed.wait()
+        for connection in tuple(self._connections):
+            connection.abort()
+        self.door.end_all()
+        for _ in range(_TURNS_TO_END):
+            await asyncio.sleep(0)

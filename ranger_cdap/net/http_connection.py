@@ -1,0 +1,323 @@
+"""`HttpConnection`: HTTP/1.1 on one connection, within bounds of time and memory."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from dataclasses import dataclass
+from enum import Enum, auto
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from ranger_cdap.net.http_exchange import HttpExchange, bare_answer
+from ranger_cdap.net.http_request import LONGEST_HEAD, BadRequest, RequestReader
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+READ_AT_ONCE: Final = 16_384
+"""Bytes read in one turn of the event loop; after them all other connections have theirs."""
+_PAUSE_SECONDS: Final = 1.0
+_FAREWELL_SECONDS: Final = 0.2
+_LINGER_SECONDS: Final = 1.0
+
+Address = tuple[Any, ...]
+"""Address of a peer, as returned by the socket: host, port, and two more numbers for IPv6."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """Bounds of a connection.
+
+    Args:
+        longest_body: in bytes.
+        request_seconds: from the opening of the connection, later from the first byte of a request, to its last.
+        idle_seconds: without a request, and for a client that does not read its answer.
+        stop_seconds: for the answers in progress when the server stops.
+    """
+
+    longest_body: int
+    request_seconds: float
+    idle_seconds: float
+    stop_seconds: float
+
+
+class Door(Protocol):
+    """Who counts the connections of a server."""
+
+    def idle(self, address: Address) -> None:
+        """The connection waits for its peer."""
+
+    def busy(self, address: Address) -> None:
+        """The connection has a whole request to answer."""
+
+    def may_stay(self, connection: ssl.SSLObject | None) -> bool:
+        """Return false if the connection should end with its next answer."""
+
+    def end_all(self) -> None:
+        """End all connections at once, also those whose handshake is not over."""
+
+
+class OpenDoor:
+    """A door that counts nobody."""
+
+    def idle(self, address: Address) -> None:
+        """Do nothing."""
+
+    def busy(self, address: Address) -> None:
+        """Do nothing."""
+
+    def may_stay(self, connection: ssl.SSLObject | None) -> bool:
+        """Return true."""
+        return True
+
+    def end_all(self) -> None:
+        """Do nothing."""
+
+
+class HttpServing(Protocol):
+    """What the connections of one server share."""
+
+    app: ASGIApp
+    limits: HttpLimits
+    door: Door
+    buffer: memoryview
+    """Bytes just read; used in one turn of the event loop, so one serves all connections."""
+
+    def opened(self, connection: HttpConnection) -> None:
+        """Remember a connection."""
+
+    def closed(self, connection: HttpConnection) -> None:
+        """Forget a connection."""
+
+
+class _Waits(Enum):
+    """For what the connection waits, at most until its timer ends."""
+
+    REQUEST = auto()
+    ANSWER = auto()
+    """Without a timer: how long an answer takes is the application's affair."""
+    READER = auto()
+    """The peer must read its answer before it is heard again."""
+    NEXT = auto()
+    END = auto()
+    """What still comes is dropped, so that the peer may read its answer before the connection ends."""
+
+
+class HttpConnection(asyncio.BufferedProtocol):
+    """One connection: one request at a time is answered, and a second one may have come meanwhile.
+
+    Laws: a connection ends when the time of what it waits for has passed, whatever comes; while a request is answered
+    nothing is read; who sends more than one request ahead is closed after the answers to the first ones.
+    """
+
+    def __init__(self, serving: HttpServing) -> None:
+        self._serving = serving
+        self._reader = RequestReader(serving.limits.longest_body)
+        self._exchange: HttpExchange | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._waits = _Waits.REQUEST
+        self._refusal: BadRequest | None = None
+        self._ends = False
+        self._must_drain = False
+        self._transport: asyncio.Transport
+        self._scope: dict[str, Any] = {}
+        self._address: Address = ()
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for a first request."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._serving.opened(self)
+        self._address = transport.get_extra_info("peername") or ()
+        here = transport.get_extra_info("sockname") or ("", 0)
+        self._scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "scheme": "https" if transport.get_extra_info("ssl_object") is not None else "http",
+            "client": (str(self._address[0]), int(self._address[1])) if self._address else None,
+            "server": here[:2],
+            "root_path": "",
+        }
+        self._wait(_Waits.REQUEST, self._serving.limits.request_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection; an answer in progress goes nowhere."""
+        self._stop_timer()
+        self._serving.closed(self)
+        if self._exchange is not None:
+            self._exchange.client_is_gone()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return where the next bytes are written."""
+        return self._serving.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Read what came; after the end it is dropped."""
+        if self._waits is _Waits.END or self._refusal is not None:
+            return
+        had = self._reader.has_begun
+        try:
+            self._reader.feed(self._serving.buffer[:nbytes])
+        except BadRequest as refusal:
+            self._refusal = refusal
+        if self._waits is _Waits.NEXT and self._reader.has_begun and not had:
+            self._wait(_Waits.REQUEST, self._serving.limits.request_seconds)
+        self._go_on()
+
+    def eof_received(self) -> bool:
+        """Let a whole request be answered, if the transport can still write; end everything else."""
+        self._ends = True
+        over_tls = self._scope["scheme"] == "https"
+        return not over_tls and self._exchange is not None and self._exchange.incoming.complete
+
+    def pause_writing(self) -> None:
+        """Hear no more of a peer that does not read."""
+        self._must_drain = True
+
+    def resume_writing(self) -> None:
+        """Hear the peer again."""
+        self._must_drain = False
+        if self._waits is _Waits.READER:
+            self._next()
+
+    # What an exchange calls.
+
+    def write(self, data: bytes) -> None:
+        """Send bytes of an answer."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def content_taken(self) -> None:
+        """Read on if the request goes on."""
+        if self._exchange is not None and not self._exchange.incoming.complete:
+            self._transport.resume_reading()
+
+    def answered(self, exchange: HttpExchange) -> None:
+        """Go on with the next request, or end."""
+        self._reader.requests.pop(0)
+        self._exchange = self._task = None
+        self._serving.door.idle(self._address)
+        if self._transport.is_closing():
+            return
+        if self._refusal is not None and not (exchange.incoming.complete or exchange.status):
+            self._refuse(self._refusal)
+        elif not exchange.incoming.complete or (self._refusal is not None and not exchange.incoming.keeps_alive):
+            self._linger()
+        elif self._ends or not exchange.incoming.keeps_alive:
+            self._close()
+        elif exchange.status == HTTPStatus.TOO_MANY_REQUESTS:
+            # A client told to retry in a second is not heard before: a refusal takes nearly as long as an answer.
+            self._wait(_Waits.READER, self._serving.limits.idle_seconds)
+            asyncio.get_running_loop().call_later(_PAUSE_SECONDS, self._next)
+        else:
+            self._next()
+
+    # What the server calls.
+
+    def stop(self) -> None:
+        """End after the answer in progress."""
+        self._ends = True
+        if self._exchange is None:
+            self._close()
+
+    def abort(self) -> None:
+        """End at once."""
+        self._transport.abort()
+
+    # One turn after another.
+
+    def _next(self) -> None:
+        """Wait for the peer to read its answer, then for its next request."""
+        if self._transport.is_closing() or self._waits is _Waits.END:
+            return
+        if self._must_drain:
+            self._wait(_Waits.READER, self._serving.limits.idle_seconds)
+            return
+        if self._reader.has_begun or self._reader.requests:
+            self._wait(_Waits.REQUEST, self._serving.limits.request_seconds)
+        else:
+            self._wait(_Waits.NEXT, self._serving.limits.idle_seconds)
+        self._transport.resume_reading()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Answer the first request, or pass on what came of it; refuse what is none."""
+        waiting, refusal = self._reader.requests, self._refusal
+        if self._exchange is not None:
+            self._exchange.came()
+        elif waiting and (refusal is None or waiting[0].complete):
+            self._answer()
+        elif refusal is not None:
+            self._refuse(refusal)
+        if self._exchange is None:
+            return
+        incoming = self._exchange.incoming
+        if incoming.complete:
+            self._wait(_Waits.ANSWER)
+            self._serving.door.busy(self._address)
+        elif refusal is not None:
+            self._exchange.client_is_gone()
+        if incoming.complete or refusal is not None or len(incoming.content) > LONGEST_HEAD:
+            self._transport.pause_reading()
+
+    def _answer(self) -> None:
+        incoming = self._reader.requests[0]
+        is_last = self._refusal is not None and len(self._reader.requests) == 1
+        incoming.keeps_alive &= not is_last and self._serving.door.may_stay(
+            self._transport.get_extra_info("ssl_object")
+        )
+        self._exchange = HttpExchange(incoming, self, time.time)
+        scope = {
+            **self._scope,
+            "http_version": incoming.version,
+            "method": incoming.method,
+            "path": incoming.path,
+            "raw_path": incoming.raw_path,
+            "query_string": incoming.query,
+            "headers": incoming.fields,
+            "state": {},
+        }
+        # The loop itself keeps no task alive.
+        self._task = asyncio.get_running_loop().create_task(self._exchange.run(self._serving.app, scope))
+
+    def _refuse(self, refusal: BadRequest) -> None:
+        if refusal.status is not None:
+            self.write(bare_answer(refusal.status))
+        self._linger()
+
+    def _linger(self) -> None:
+        """Drop what still comes, for a moment: closed at once, the peer might lose its answer."""
+        self._wait(_Waits.END, _LINGER_SECONDS)
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        self._transport.resume_reading()
+
+    def _close(self) -> None:
+        """Close when the answer is sent; TLS would wait for both sides to agree, and a peer may not be reading."""
+        is_sent = self._transport.get_write_buffer_size() == 0
+        self._wait(_Waits.END, _FAREWELL_SECONDS if is_sent else self._serving.limits.idle_seconds)
+        self._transport.close()
+
+    def _wait(self, waits: _Waits, seconds: float | None = None) -> None:
+        self._stop_timer()
+        self._waits = waits
+        if seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._time_is_over)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _time_is_over(self) -> None:
+        if self._waits is _Waits.REQUEST and self._exchange is not None and self._exchange.is_late():
+            self._wait(_Waits.END, _LINGER_SECONDS)
+        elif self._waits is _Waits.END and not self._transport.is_closing():
+            self._close()
+        else:
+            self.abort()

@@ -1,0 +1,149 @@
+"""`HttpExchange`: one request and its answer, as an ASGI application receives and sends them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
+from traceback import extract_tb
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ranger_cdap.net.http_request import Incoming
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message
+
+_log = logging.getLogger(__name__)
+
+_WITHOUT_CONTENT = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+
+class _Wire(Protocol):
+    """What an exchange needs of its connection."""
+
+    def write(self, data: bytes) -> None: ...
+    def content_taken(self) -> None: ...
+    def answered(self, exchange: HttpExchange) -> None: ...
+
+
+class HttpExchange:
+    """One request with its answer; for use by the event loop's thread only.
+
+    An answer without `Content-Length` ends with the connection. So does one to a request whose content did not come
+    whole before the answer.
+    """
+
+    __slots__ = ("_client_is_gone", "_has_all", "_head", "_is_late", "_news", "_now", "_wire", "incoming", "status")
+
+    def __init__(self, incoming: Incoming, wire: _Wire, wall_clock: Callable[[], float]) -> None:
+        self.incoming = incoming
+        self.status = 0
+        self._wire = wire
+        self._now = wall_clock
+        self._news: asyncio.Future[None] | None = None
+        self._head = b""
+        self._client_is_gone = self._is_late = self._has_all = False
+
+    async def run(self, app: ASGIApp, scope: dict[str, Any]) -> None:
+        """Let the application answer; if it fails before it began, the answer is 500 without a word."""
+        try:
+            await app(scope, self.receive, self.send)
+        except Exception as e:
+            # The message may contain what the client sent, or worse.
+            last = extract_tb(e.__traceback__)[-1]
+            _log.error("a request failed with %s at %s:%s", type(e).__name__, last.filename, last.lineno)
+            self.incoming.keeps_alive = False
+            if self._head or not self.status:
+                self._wire.write(bare_answer(HTTPStatus.INTERNAL_SERVER_ERROR))
+        self._wire.answered(self)
+
+    async def receive(self) -> Message:
+        """Return the content that has come since the last call, when there is some.
+
+        Raises:
+            TimeoutError: the request did not come whole in time.
+        """
+        incoming = self.incoming
+        if incoming.expects_continue and not (incoming.complete or incoming.content or self.status):
+            self._wire.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        while self._has_all or not (incoming.content or incoming.complete):
+            if self._client_is_gone:
+                return {"type": "http.disconnect"}
+            if self._is_late:
+                raise TimeoutError
+            await self._until_news()
+        content = bytes(incoming.content)
+        incoming.content.clear()
+        self._has_all = incoming.complete
+        self._wire.content_taken()
+        return {"type": "http.request", "body": content, "more_body": not incoming.complete}
+
+    async def _until_news(self) -> None:
+        self._news = asyncio.get_running_loop().create_future()
+        await self._news
+
+    def came(self) -> None:
+        """Tell that content has come, or the end of the request."""
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    def is_late(self) -> bool:
+        """Tell that the request did not come in time; false if nobody waits for it."""
+        self._is_late = True
+        waits = self._news is not None and not self._news.done()
+        self.came()
+        return waits
+
+    def client_is_gone(self) -> None:
+        """Tell that there is nobody to answer."""
+        self._client_is_gone = True
+        self.came()
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer: its head, with the first piece of its content, or another piece."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self._head = self._head_of(message)
+            return
+        has_content = self.incoming.method != "HEAD" and self.status not in _WITHOUT_CONTENT
+        self._wire.write(self._head + (message.get("body", b"") if has_content else b""))
+        self._head = b""
+
+    def _head_of(self, message: Message) -> bytes:
+        lines = [_status_line(self.status), b"date: " + _date(int(self._now()))]
+        has_length = self.status in _WITHOUT_CONTENT
+        for name, value in message["headers"]:
+            if name == b"connection":
+                self.incoming.keeps_alive &= value.lower() != b"close"
+                continue
+            has_length |= name == b"content-length"
+            lines.append(name + b": " + value)
+        self.incoming.keeps_alive &= self.incoming.complete and has_length
+        if not self.incoming.keeps_alive:
+            lines.append(b"connection: close")
+        head = b"\r\n".join((*lines, b"\r\n"))
+        if head.count(b"\n") != len(lines) + 1:
+            raise ValueError("a field of the answer has two lines")
+        return head
+
+
+def bare_answer(status: HTTPStatus) -> bytes:
+    """Return a whole answer without content, after which the connection is closed."""
+    return _status_line(status) + b"\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+@lru_cache(maxsize=64)
+def _status_line(status: int) -> bytes:
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = ""
+    return f"HTTP/1.1 {int(status)} {phrase}".encode("ascii")
+
+
+@lru_cache(maxsize=2)
+def _date(second: int) -> bytes:
+    return formatdate(second, usegmt=True).encode("ascii")
