@@ -147,7 +147,9 @@ class Proxy:
         except ValueError as e:
             raise ConfigError(f"`service.proxy.addresses`: {e}") from None
         secret = _long_enough(settings.secret, "of `service.proxy`")
-        return cls(addresses, settings.header.lower(), secret, settings.secret_header.lower(), frozenset(settings.callers))
+        return cls(
+            addresses, settings.header.lower(), secret, settings.secret_header.lower(), frozenset(settings.callers)
+        )
 
     def name(self, headers: Mapping[str, str], peer: str | None) -> str | None:
         """Return the name that the proxy sends; None if the sender is not the proxy."""

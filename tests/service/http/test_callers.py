@@ -243,9 +243,7 @@ def test_a_key_that_can_not_prove_is_refused_at_the_start(tmp_path: Path, case: 
 
 # --- a proxy ------------------------------------------------------------------------------------------------------
 
-PROXY = ProxySettings(
-    addresses=("10.0.0.5", "::1"), secret=Secret("proxy-secret-0123456789"), callers=("enforce",)
-)
+PROXY = ProxySettings(addresses=("10.0.0.5", "::1"), secret=Secret("proxy-secret-0123456789"), callers=("enforce",))
 PROXY_PROOF = "proxy-secret-0123456789"
 
 
