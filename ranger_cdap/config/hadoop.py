@@ -13,10 +13,11 @@ from xml.etree.ElementTree import Element, ParseError
 
 import msgspec
 from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import parse
+from defusedxml.ElementTree import fromstring
 
 from ranger_cdap.config.jceks import jceks_note
 from ranger_cdap.config.layers import Layer, named_layer
+from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.errors import ConfigError, reason
 
 SECURITY_FILE: Final = "ranger-cdap-security.xml"
@@ -202,9 +203,10 @@ def read_properties(path: Path) -> dict[str, str]:
         ConfigError: it cannot be read, or is none.
     """
     try:
-        if path.stat().st_size > _LARGEST_FILE:
+        content = read_regular(path, _LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
             raise ConfigError(f"Hadoop configuration file `{path}` is larger than {_LARGEST_FILE} bytes")
-        root = parse(path, forbid_dtd=True).getroot()
+        root = fromstring(content, forbid_dtd=True)
     except OSError as e:
         raise ConfigError(f"Hadoop configuration file `{path}` cannot be read: {reason(e)}") from None
     except (ParseError, DefusedXmlException, ValueError):

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.config.watched_files import WatchedFiles
 from ranger_cdap.errors import ConfigError, reason
 
@@ -208,7 +209,7 @@ def _content(path: Path) -> str:
         ConfigError: the path leads to no file of text.
     """
     try:
-        return path.read_text(encoding="utf-8").rstrip("\r\n")
+        return read_regular(path).decode("utf-8").rstrip("\r\n")
     except (FileNotFoundError, PermissionError):
         raise
     except (OSError, UnicodeDecodeError) as e:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ranger_cdap.config import LdapSettings
 from ranger_cdap.config.group_checks import ldap_server
+from ranger_cdap.config.named_file import opened_for_library
 from ranger_cdap.directory.nested_groups import MOST_GROUPS
 from ranger_cdap.errors import ConfigError, GroupLookupFailed, GroupSourceUnavailable, reason
 
@@ -70,7 +71,8 @@ def ldap_tls_context(ca_file: str | None) -> ssl.SSLContext:
         ConfigError: the file cannot be used.
     """
     try:
-        return ssl.create_default_context(cafile=ca_file)
+        with opened_for_library(ca_file) as authorities:
+            return ssl.create_default_context(cafile=authorities)
     except (OSError, ssl.SSLError) as e:
         why = "it holds no certificate in PEM form" if isinstance(e, ssl.SSLError) else reason(e)
         raise ConfigError(f"`network.ca_file` is `{ca_file}`, which cannot be used: {why}") from None

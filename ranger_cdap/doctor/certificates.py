@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ranger_cdap.config import Settings
+from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.doctor.finding import Finding, failed, note, well
 from ranger_cdap.errors import reason
 
@@ -42,7 +43,7 @@ def examine_certificates(settings: Settings, now: float) -> Iterator[Finding]:
 def _examine(setting: str, file: Path, now: float, *, of_authorities: bool = False) -> Finding:
     check = f"certificate `{setting}`"
     try:
-        ends = _ends(file.read_text(encoding="utf-8", errors="replace"))
+        ends = _ends(read_regular(file).decode("utf-8", errors="replace"))
     except PermissionError as e:
         return note(check, f"`{file}` cannot be read: {reason(e)}", "run this as the user of its program as well")
     except OSError as e:

@@ -11,6 +11,7 @@ from typing import Final
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings, SourceSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
+from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.errors import ConfigError, reason
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
@@ -127,7 +128,7 @@ def _cdap(settings: Settings) -> Finding:
     check, confirm = "asking CDAP what exists", settings.sync.confirm
     try:
         url = checked_address(confirm.url, CONFIRM, settings.network.plain_hosts)
-        token = confirm.token_file.read_text(encoding="utf-8").strip() if confirm.token_file else ""
+        token = read_regular(confirm.token_file).decode("utf-8").strip() if confirm.token_file else ""
         tls = TlsFiles(settings.network.ca_file)
         exchange = Exchange(tls, connect_timeout=_TIMEOUT, read_timeout=_TIMEOUT)
     except PermissionError as e:

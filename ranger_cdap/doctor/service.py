@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Final
 
 from ranger_cdap.config import CallerSettings, JwtSettings, ServiceSettings, Settings
+from ranger_cdap.config.named_file import opened_for_library
 from ranger_cdap.doctor.directories import examine_events
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.doctor.network import no_connection
@@ -202,7 +203,8 @@ def _connect(service: ServiceSettings) -> http.client.HTTPConnection:
     if not service.tls_certificate:
         return http.client.HTTPConnection(host, service.port, timeout=_TIMEOUT)
     # The holder of exactly this certificate is the service, whatever name it was issued for.
-    context = ssl.create_default_context(cafile=str(service.tls_certificate))
+    with opened_for_library(service.tls_certificate) as certificate:
+        context = ssl.create_default_context(cafile=certificate)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if service.tls_client_ca and service.tls_probe_certificate:

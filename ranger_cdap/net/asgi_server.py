@@ -8,7 +8,7 @@ import ssl
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ranger_cdap.net.http_connection import READ_AT_ONCE, Door, HttpConnection, HttpLimits
+from ranger_cdap.net.http_connection import READ_AT_ONCE, ConnectionLimits, Doorkeeper, HttpConnection
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -24,10 +24,12 @@ class AsgiServer:
     Law: who connects and says nothing, or whose handshake is not over, delays no stop.
     """
 
-    def __init__(self, app: ASGIApp, limits: HttpLimits, door: Door, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, limits: ConnectionLimits, doorkeeper: Doorkeeper, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.app = app
         self.limits = limits
-        self.door = door
+        self.doorkeeper = doorkeeper
         self.buffer = memoryview(bytearray(READ_AT_ONCE))
         self._connections: set[HttpConnection] = set()
         self._tls = tls
@@ -70,6 +72,8 @@ class AsgiServer:
     def opened(self, connection: HttpConnection) -> None:
         """Remember a connection; called by itself."""
         self._connections.add(connection)
+        if self._stops:
+            connection.stop()
 
     def closed(self, connection: HttpConnection) -> None:
         """Forget a connection; called by itself."""
@@ -77,6 +81,8 @@ class AsgiServer:
         self._changed.set()
 
     async def _end_connections(self) -> None:
+        # What has just been accepted says so in the next turn.
+        await asyncio.sleep(0)
         for connection in tuple(self._connections):
             connection.stop()
         with suppress(TimeoutError):
@@ -86,6 +92,6 @@ class AsgiServer:
                     await self._changed.wait()
         for connection in tuple(self._connections):
             connection.abort()
-        self.door.end_all()
+        self.doorkeeper.end_all()
         for _ in range(_TURNS_TO_END):
             await asyncio.sleep(0)

@@ -27,7 +27,7 @@ Address = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class HttpLimits:
+class ConnectionLimits:
     """Bounds of a connection.
 
     Args:
@@ -43,14 +43,14 @@ class HttpLimits:
     stop_seconds: float
 
 
-class Door(Protocol):
-    """Who counts the connections of a server."""
+class Doorkeeper(Protocol):
+    """Count of the connections of a server, and the judge of which may stay."""
 
     def idle(self, address: Address) -> None:
-        """The connection waits for its peer."""
+        """Mark the connection as waiting for its peer."""
 
     def busy(self, address: Address) -> None:
-        """The connection has a whole request to answer."""
+        """Mark the connection as having a whole request to answer."""
 
     def may_stay(self, connection: ssl.SSLObject | None) -> bool:
         """Return false if the connection should end with its next answer."""
@@ -59,8 +59,8 @@ class Door(Protocol):
         """End all connections at once, also those whose handshake is not over."""
 
 
-class OpenDoor:
-    """A door that counts nobody."""
+class NoDoorkeeper:
+    """Doorkeeper that counts nothing and lets every connection stay."""
 
     def idle(self, address: Address) -> None:
         """Do nothing."""
@@ -77,11 +77,11 @@ class OpenDoor:
 
 
 class HttpServing(Protocol):
-    """What the connections of one server share."""
+    """Things that the connections of one server share."""
 
     app: ASGIApp
-    limits: HttpLimits
-    door: Door
+    limits: ConnectionLimits
+    doorkeeper: Doorkeeper
     buffer: memoryview
     """Bytes just read; used in one turn of the event loop, so one serves all connections."""
 
@@ -93,7 +93,7 @@ class HttpServing(Protocol):
 
 
 class _Waits(Enum):
-    """For what the connection waits, at most until its timer ends."""
+    """Event that a connection waits for, at most until its timer ends."""
 
     REQUEST = auto()
     ANSWER = auto()
@@ -132,7 +132,6 @@ class HttpConnection(asyncio.BufferedProtocol):
         """Wait for a first request."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._serving.opened(self)
         self._address = transport.get_extra_info("peername") or ()
         here = transport.get_extra_info("sockname") or ("", 0)
         self._scope = {
@@ -144,6 +143,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             "root_path": "",
         }
         self._wait(_Waits.REQUEST, self._serving.limits.request_seconds)
+        self._serving.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection; an answer in progress goes nowhere."""
@@ -201,7 +201,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         """Go on with the next request, or end."""
         self._reader.requests.pop(0)
         self._exchange = self._task = None
-        self._serving.door.idle(self._address)
+        self._serving.doorkeeper.idle(self._address)
         if self._transport.is_closing():
             return
         if self._refusal is not None and not (exchange.incoming.complete or exchange.status):
@@ -259,7 +259,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         incoming = self._exchange.incoming
         if incoming.complete:
             self._wait(_Waits.ANSWER)
-            self._serving.door.busy(self._address)
+            self._serving.doorkeeper.busy(self._address)
         elif refusal is not None:
             self._exchange.client_is_gone()
         if incoming.complete or refusal is not None or len(incoming.content) > LONGEST_HEAD:
@@ -268,7 +268,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _answer(self) -> None:
         incoming = self._reader.requests[0]
         is_last = self._refusal is not None and len(self._reader.requests) == 1
-        incoming.keeps_alive &= not is_last and self._serving.door.may_stay(
+        incoming.keeps_alive &= not is_last and self._serving.doorkeeper.may_stay(
             self._transport.get_extra_info("ssl_object")
         )
         self._exchange = HttpExchange(incoming, self, time.time)

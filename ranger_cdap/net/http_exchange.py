@@ -22,7 +22,7 @@ _WITHOUT_CONTENT = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
 class _Wire(Protocol):
-    """What an exchange needs of its connection."""
+    """Connection as an exchange needs it."""
 
     def write(self, data: bytes) -> None: ...
     def content_taken(self) -> None: ...
@@ -91,14 +91,14 @@ class HttpExchange:
             self._news.set_result(None)
 
     def is_late(self) -> bool:
-        """Tell that the request did not come in time; false if nobody waits for it."""
+        """Tell that the request did not come in time; false if the application does not wait for it."""
         self._is_late = True
         waits = self._news is not None and not self._news.done()
         self.came()
         return waits
 
     def client_is_gone(self) -> None:
-        """Tell that there is nobody to answer."""
+        """Tell that the client does not wait for an answer any more."""
         self._client_is_gone = True
         self.came()
 

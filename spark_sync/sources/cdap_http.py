@@ -15,6 +15,7 @@ import stamina
 
 from ranger_cdap.config import AddressSetting, NetworkSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
+from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.errors import CdapError, CdapForbidden, CdapNotFound, CdapUnreachable, ConfigError, reason
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
@@ -146,7 +147,7 @@ def bearer_token(path: Path) -> str:
         ConfigError: the file cannot be read, or holds something else.
     """
     try:
-        token = path.read_text(encoding="utf-8").strip()
+        token = read_regular(path).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError) as e:
         raise ConfigError(f"the token file `{path}` cannot be read: {reason(e)}") from None
     if not token or not token.isascii() or not token.isprintable() or " " in token:

@@ -161,7 +161,7 @@ def test_a_short_secret_proves_nothing_even_if_a_file_comes_to_hold_it(file: Pat
 
 
 def test_the_secret_of_a_proxy_changes_too(file: Path) -> None:
-    proxy = ProxySettings(addresses=("10.0.0.5",), secret=resolve_secret(f"file:{file}"))
+    proxy = ProxySettings(addresses=("10.0.0.5",), secret=resolve_secret(f"file:{file}"), callers=("enforce",))
     row = CallerSettings(name="enforce", roles=("enforce",))
     callers = Callers.of(ServiceSettings(callers=(row,), proxy=proxy))
     put(file, NEW)

@@ -27,13 +27,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from starlette.types import ASGIApp
 
 from ranger_cdap.net.asgi_server import AsgiServer
-from ranger_cdap.net.http_connection import READ_AT_ONCE, HttpLimits, OpenDoor
+from ranger_cdap.net.http_connection import READ_AT_ONCE, ConnectionLimits, NoDoorkeeper
 from ranger_cdap.net.http_request import LONGEST_HEAD
 from ranger_cdap.net.listener import listen
 from tests.certificates import Authority
 from tests.net.byte_streams import TRAILING, chunks, illegal, legal_requests
 
-LIMITS = HttpLimits(longest_body=10_000, request_seconds=1_000, idle_seconds=1_000, stop_seconds=5)
+LIMITS = ConnectionLimits(longest_body=10_000, request_seconds=1_000, idle_seconds=1_000, stop_seconds=5)
 PATIENCE = 10.0  # real seconds: for a machine that is busy
 CHUNKED = b" HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 DRIPPING = [
@@ -79,9 +79,9 @@ class Echo:
 class Running:
     """A server in a thread, on a clock that can be put forward."""
 
-    def __init__(self, app: ASGIApp, tls: ssl.SSLContext | None = None, limits: HttpLimits = LIMITS) -> None:
+    def __init__(self, app: ASGIApp, tls: ssl.SSLContext | None = None, limits: ConnectionLimits = LIMITS) -> None:
         self.loop = ClockedLoop()
-        self.server = AsgiServer(app, limits, OpenDoor(), tls)
+        self.server = AsgiServer(app, limits, NoDoorkeeper(), tls)
         self._listening = listen("127.0.0.1", 0, backlog=100, advice="")
         self.port = self._listening.getsockname()[1]
         self._thread = threading.Thread(target=self._serve, daemon=True)

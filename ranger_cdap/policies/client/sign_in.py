@@ -14,7 +14,8 @@ from requests.adapters import DEFAULT_POOLSIZE, HTTPAdapter
 from requests.auth import AuthBase, HTTPBasicAuth
 
 from ranger_cdap.config import Secret, WatchedFiles
-from ranger_cdap.errors import AuthenticationFailed, ConfigError
+from ranger_cdap.config.named_file import opened_for_library
+from ranger_cdap.errors import AuthenticationFailed, ConfigError, reason
 
 AuthMethod = Literal["basic", "bearer", "kerberos", "certificate"]
 
@@ -97,7 +98,7 @@ def tls_context(ca_file: str | None, cert_file: str | None, key_file: str | None
     Raises:
         ConfigError: one of the files is unusable.
     """
-    context = ssl.create_default_context(cafile=_checked_ca_file(ca_file) if ca_file is not None else None)
+    context = trusting(ca_file)
     if cert_file is not None:
         show_certificate(context, cert_file, key_file)
     elif key_file is not None:
@@ -214,24 +215,29 @@ def show_certificate(context: ssl.SSLContext, cert_file: str | Path, key_file: s
     Raises:
         ConfigError: one of the files is unusable.
     """
-    for path in (cert_file, key_file):
-        if path is not None and not Path(path).is_file():
-            raise ConfigError(f"client certificate or key `{path}` does not exist")
     try:
-        # The library would prompt for the password of a key.
-        context.load_cert_chain(cert_file, key_file, password=lambda: "")
-    except (ssl.SSLError, OSError, ValueError):
+        with opened_for_library(cert_file) as chain, opened_for_library(key_file) as key:
+            # The library would prompt for the password of a key.
+            context.load_cert_chain(str(chain), key, password=lambda: "")
+    except (ssl.SSLError, ValueError):
         raise ConfigError(
             f"client certificate `{cert_file}` and its key are unusable: they must be a pair in PEM format, "
             "and the key must not be encrypted"
         ) from None
+    except OSError as e:
+        raise ConfigError(f"client certificate or key `{e.filename}` cannot be read: {reason(e)}") from None
 
 
-def _checked_ca_file(path: str) -> str:
-    if not Path(path).is_file():
-        raise ConfigError(f"CA file `{path}` does not exist")
+def trusting(ca_file: str | None) -> ssl.SSLContext:
+    """Return a context that trusts the authorities of the file, or without one those of the system, and checks names.
+
+    Raises:
+        ConfigError: the file is unusable.
+    """
     try:
-        ssl.create_default_context(cafile=path)
-    except (ssl.SSLError, OSError):
-        raise ConfigError(f"CA file `{path}` has no certificates in PEM format") from None
-    return path
+        with opened_for_library(ca_file) as authorities:
+            return ssl.create_default_context(cafile=authorities)
+    except ssl.SSLError:
+        raise ConfigError(f"CA file `{ca_file}` has no certificates in PEM format") from None
+    except OSError as e:
+        raise ConfigError(f"CA file `{ca_file}` cannot be read: {reason(e)}") from None

@@ -27,7 +27,7 @@ _MARGIN_SECONDS: Final = 5
 _LONGEST_TURN: Final = 0.0005  # seconds
 
 
-class _Door:
+class _ServiceDoorkeeper:
     """Connections as they are counted; one made with certificates that have changed since ends with its next answer."""
 
     def __init__(self, connections: Connections, tls: ServerTls | None) -> None:
@@ -83,14 +83,14 @@ class HttpServer:
 
     def _prepared(self, app: ASGIApp) -> AsgiServer:
         from ranger_cdap.net.asgi_server import AsgiServer
-        from ranger_cdap.net.http_connection import HttpLimits
+        from ranger_cdap.net.http_connection import ConnectionLimits
 
         if self._tls is not None:
             self._socket.before_accepting = self._tls.read_if_changed
-        limits = HttpLimits(
+        limits = ConnectionLimits(
             self._settings.max_body, self._limits.request_seconds, self._limits.idle_seconds, self._limits.stop_seconds
         )
-        self._server = AsgiServer(app, limits, _Door(self.connections, self._tls), self._tls)
+        self._server = AsgiServer(app, limits, _ServiceDoorkeeper(self.connections, self._tls), self._tls)
         return self._server
 
     def stop(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ranger_cdap.config import ServiceSettings, WatchedFiles
+from ranger_cdap.config.named_file import opened_for_library
 from ranger_cdap.errors import ConfigError
 
 _log = logging.getLogger(__name__)
@@ -106,11 +107,13 @@ def _read(settings: ServiceSettings) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_ciphers(_CIPHERS)
     try:
-        # Without a password for it, OpenSSL would prompt on the terminal.
-        context.load_cert_chain(str(settings.tls_certificate), settings.tls_key, lambda: "")
+        with opened_for_library(settings.tls_certificate) as chain, opened_for_library(settings.tls_key) as key:
+            # Without a password for it, OpenSSL would prompt on the terminal.
+            context.load_cert_chain(str(chain), key, lambda: "")
     except (OSError, ValueError) as e:
+        key = f"`service.tls_key` `{settings.tls_key}`" if settings.tls_key is not None else "the key in it"
         raise ConfigError(
-            f"`service.tls_certificate` `{settings.tls_certificate}` and `service.tls_key` cannot be used: {_reason(e)}"
+            f"`service.tls_certificate` `{settings.tls_certificate}` and {key} cannot be used: {_reason(e)}"
         ) from None
     if settings.tls_client_ca is not None:
         _require_certificates(context, settings.tls_client_ca)
@@ -119,7 +122,8 @@ def _read(settings: ServiceSettings) -> ssl.SSLContext:
 
 def _require_certificates(context: ssl.SSLContext, file: Path) -> None:
     try:
-        context.load_verify_locations(file)
+        with opened_for_library(file) as authorities:
+            context.load_verify_locations(authorities)
         why = "" if context.cert_store_stats()["x509"] else "it holds no certificate"
     except (OSError, ValueError) as e:
         why = _reason(e)

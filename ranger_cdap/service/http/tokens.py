@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from ranger_cdap.config import JwtSettings, WatchedFiles
+from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.errors import ConfigError, ServerError
 from ranger_cdap.service.http.signing_keys import FetchedKeys, SigningKeys
 
@@ -130,7 +131,7 @@ def _key_of(path: Path, algorithms: tuple[str, ...]) -> Any:
     import jwt
 
     try:
-        data = path.read_bytes().strip()
+        data = read_regular(path).strip()
         if algorithms == ("HS256",) and len(data.decode()) < SHORTEST_SECRET:
             raise ConfigError(
                 f"the secret in `service.jwt.key_file` is shorter than {SHORTEST_SECRET} characters; use a random one"

@@ -17,10 +17,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from ranger_cdap.net.http_connection import Address
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.http import connections as module
-from ranger_cdap.service.http.connections import Address, Connections
+from ranger_cdap.service.http.connections import Connections
 from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.metrics import UNDER_WAY
 from tests.service.fixtures import READ_AND_WRITE, World, serving
