@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 import signal
+import socket
 import sys
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.client import HTTPException
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -61,6 +64,21 @@ def ctrl_c() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
+@contextmanager
+def half_a_request(admin: EmbeddedAdmin) -> Iterator[None]:
+    """While the rest of it does not come, a stop waits."""
+    address = urlsplit(admin.url)
+    credentials = b64encode(f"admin:{PASSWORD}".encode()).decode()
+    head = (
+        f"POST {V2}/policy HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic {credentials}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
+    )
+    with socket.create_connection((address.hostname or "", address.port or 0), timeout=10) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 100")
+        yield
+
+
 # A program of its own, to which Ctrl-C is an exception
 
 
@@ -80,9 +98,10 @@ def test_stop_after_an_interrupted_stop_ends_the_server(failures: list[str]) -> 
     others = server_threads()
     admin = EmbeddedAdmin(admin_password=PASSWORD)
     admin.start()
-    when_main_thread_is_in(EmbeddedAdmin.stop, then=ctrl_c)
-    with pytest.raises(KeyboardInterrupt):
-        admin.stop()
+    with half_a_request(admin):
+        when_main_thread_is_in(EmbeddedAdmin.stop, then=ctrl_c)
+        with pytest.raises(KeyboardInterrupt):
+            admin.stop()
     admin.stop()
     assert server_threads() == others
     assert failures == []
