@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _BACKLOG: Final = 128
-_TURNS_TO_END: Final = 3
-"""Turns of the event loop in which a transport sees the end of its socket, says so, and lets go of it."""
 
 
 class AsgiServer:
@@ -58,8 +56,11 @@ class AsgiServer:
                 self._changed.clear()
                 await self._changed.wait()
         finally:
-            server.close()
             self._loop = None
+            # To close the server first would leave open what asyncio has accepted and not looked at yet.
+            asyncio.get_running_loop().remove_reader(listening)
+            await _some_turns()
+            server.close()
         await self._end_connections()
 
     def request_stop(self) -> None:
@@ -81,8 +82,6 @@ class AsgiServer:
         self._changed.set()
 
     async def _end_connections(self) -> None:
-        # What has just been accepted says so in the next turn.
-        await asyncio.sleep(0)
         for connection in tuple(self._connections):
             connection.stop()
         with suppress(TimeoutError):
@@ -93,5 +92,10 @@ class AsgiServer:
         for connection in tuple(self._connections):
             connection.abort()
         self.doorkeeper.end_all()
-        for _ in range(_TURNS_TO_END):
-            await asyncio.sleep(0)
+        await _some_turns()
+
+
+async def _some_turns() -> None:
+    """Let the event loop begin with what it has accepted, and let go of what has ended."""
+    for _ in range(3):
+        await asyncio.sleep(0)
