@@ -30,31 +30,13 @@ from servicedef import service_definition
     cls=Command,
     examples=(
         "ranger-cdap setup --dry-run",
-        "ranger-cdap setup --yes --admin-user ann --master-user cdap",
+        "ranger-cdap --set admin.users=ann --set master.user=cdap setup --yes",
         "ranger-cdap setup --lookup --yes",
         "ranger-cdap setup --from-cdap-site /etc/cdap/conf/cdap-site.xml",
     ),
 )
 @click.option(
     "--ranger-user", metavar="USER", default="admin", show_default=True, help="A Ranger administrator; never stored."
-)
-@click.option(
-    "--admin-user",
-    "admin_users",
-    multiple=True,
-    metavar="USER",
-    help="An administrator of the instance and its policies, in addition to `admin.users`, until they are removed "
-    "in Ranger. Repeatable.",
-)
-@click.option(
-    "--admin-group",
-    "admin_groups",
-    multiple=True,
-    metavar="GROUP",
-    help="A group of administrators, likewise. Repeatable.",
-)
-@click.option(
-    "--master-user", metavar="USER", default="", help="The user CDAP itself runs as, in addition to `master.user`."
 )
 @click.option(
     "--lookup/--no-lookup",
@@ -75,9 +57,6 @@ from servicedef import service_definition
 def setup(
     invocation: Invocation,
     ranger_user: str,
-    admin_users: tuple[str, ...],
-    admin_groups: tuple[str, ...],
-    master_user: str,
     lookup: bool | None,
     from_cdap_site: Path | None,
     dry_run: bool,
@@ -103,14 +82,8 @@ def setup(
 
     def planned() -> tuple[Step, ...]:
         state = service_setup.read_state(admin, settings.ranger.service)
-        wanted = replace(
-            desired_state(settings, state.policies),
-            more_admin_users=admin_users,
-            more_admin_groups=admin_groups,
-            other_master_user=master_user,
-            lookup=lookup,
-        )
-        return service_setup.plan(wanted, state)
+        wanted = desired_state(settings, state.policies)
+        return service_setup.plan(replace(wanted, lookup=lookup), state)
 
     with administrator(invocation, ranger_user) as admin:
         _show_proposal(settings)

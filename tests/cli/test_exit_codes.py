@@ -33,7 +33,7 @@ def test_a_check_is_on_record_by_default_and_with_required_denied_without_one(
 
 
 def test_setup_then_allowed_denied_and_explained(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["setup", "--yes", "--admin-user", "alice"]) == 0
+    assert main(["--set", "admin.users=alice", "setup", "--yes"]) == 0
     grant(ranger, "kv", {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}, "alice", "read")
     grant(ranger, "ns1", {"instance": "cdap", "namespace": "ns1"}, "alice", "read")
     capsys.readouterr()
@@ -132,11 +132,11 @@ def test_what_is_not_enforced_says_so(
 
 
 def test_setup_twice_changes_nothing_the_second_time(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["setup", "--yes", "--admin-user", "alice", "--master-user", "bob"]) == 0
+    assert main(["--set", "admin.users=alice", "--set", "master.user=bob", "setup", "--yes"]) == 0
     before = ranger.get_service("cdapdev")
     capsys.readouterr()
 
-    assert main(["setup", "--yes", "--admin-user", "alice", "--master-user", "bob"]) == 0
+    assert main(["--set", "admin.users=alice", "--set", "master.user=bob", "setup", "--yes"]) == 0
 
     lines = capsys.readouterr().out.splitlines()
     assert lines

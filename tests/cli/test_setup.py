@@ -20,7 +20,8 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from tests.cli.live_ranger import PASSWORD
 from tests.embedded_admin.caller import V2, Caller
 
-WANTED = ["--admin-user", "alice", "--admin-user", "zoe", "--admin-group", "ops", "--master-user", "nobody-yet"]
+NAMED = ("admin.users=alice,zoe", "admin.groups=ops", "master.user=nobody-yet")
+WANTED = [*(word for setting in NAMED for word in ("--set", setting)), "setup"]
 
 
 def everything(ranger: RangerAdmin) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def test_all_missing_users_and_groups_are_named_at_once_and_nothing_is_written(
     ranger: RangerAdmin, how: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = everything(ranger)
-    assert main(["setup", how, *WANTED]) == 3
+    assert main([*WANTED, how]) == 3
     shown = capsys.readouterr()
     assert "create service `cdapdev`" in shown.out
     assert "users `zoe`, `nobody-yet` and group `ops`" in shown.err
@@ -55,10 +56,10 @@ def test_with_existing_users_and_groups_it_goes_on(ranger: RangerAdmin, capsys: 
     for name in ("zoe", "nobody-yet"):
         raw.create_user(name)
     assert raw("POST", "/service/xusers/secure/groups", {"name": "ops-team"})[0] == 200
-    assert main(["setup", "--yes", *WANTED]) == 3
+    assert main([*WANTED, "--yes"]) == 3
     assert "no group `ops`" in capsys.readouterr().err
     assert raw("POST", "/service/xusers/secure/groups", {"name": "ops"})[0] == 200
-    assert main(["setup", "--yes", *WANTED]) == 0
+    assert main([*WANTED, "--yes"]) == 0
     assert ranger.policy_by_name("cdapdev", "instance cdap") is not None
 
 
@@ -69,7 +70,7 @@ def test_a_step_that_fails_names_the_steps_before_it(
         raise AdminFailed("Ranger Admin failed")
 
     monkeypatch.setattr(RangerAdmin, "create_policy", fail)
-    assert main(["setup", "--yes", "--admin-user", "alice"]) == 1
+    assert main([*administrators("alice"), "--yes"]) == 1
     assert ranger.get_service("cdapdev") is not None
     error = capsys.readouterr().err
     assert "done before it: service definition `cdap`, service `cdapdev`" in error
@@ -83,7 +84,7 @@ def test_an_interrupted_step_names_the_steps_before_it(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(RangerAdmin, "create_policy", interrupt)
-    assert main(["setup", "--yes", "--admin-user", "alice"]) == 130
+    assert main([*administrators("alice"), "--yes"]) == 130
     error = capsys.readouterr().err
     assert "interrupted, perhaps done: policy `instance cdap`" in error
     assert "done before it: service definition `cdap`, service `cdapdev`" in error
@@ -202,7 +203,7 @@ def test_a_disabled_service_that_lacks_an_account_is_completed_and_named(
     assert main(["setup", "--yes"]) == 0
     disable(ranger)
     capsys.readouterr()
-    assert main(["setup", "--yes", "--admin-user", "alice"]) == 0
+    assert main([*administrators("alice"), "--yes"]) == 0
     (line,) = [row for row in capsys.readouterr().out.splitlines() if "service `cdapdev`" in row]
     assert line.startswith("update service `cdapdev`: ")
     assert "enable it in Ranger Admin" in line

@@ -46,7 +46,8 @@ Prepare = Callable[[Estate], tuple[str, ...]]
 
 
 def setup(estate: Estate) -> tuple[str, ...]:
-    return ("setup", "--yes", "--admin-user", estate.user("ann"), "--master-user", estate.user("master"))
+    named = ("--set", f"admin.users={estate.user('ann')}", "--set", f"master.user={estate.user('master')}")
+    return (*named, "setup", "--yes")
 
 
 def another_administrator(estate: Estate) -> tuple[str, ...]:

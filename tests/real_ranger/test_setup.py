@@ -21,7 +21,8 @@ NEEDED = {
 def test_a_dry_run_writes_nothing_and_a_second_run_finds_nothing_to_do(
     estate: Estate, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("setup", "--admin-user", estate.user("ann"), "--admin-group", estate.group("ops"))
+    named = ("--set", f"admin.users={estate.user('ann')}", "--set", f"admin.groups={estate.group('ops')}")
+    words = (*named, "setup")
     assert estate.config.exists()
     before = estate.state()
     assert estate.run(*words, "--dry-run") == 0
@@ -42,7 +43,7 @@ def test_somebody_ranger_does_not_know_stops_it_before_anything_is_written(
 ) -> None:
     assert estate.config.exists()
     before = estate.state()
-    assert estate.run("setup", "--yes", "--admin-user", estate.name("ghost")) == 3
+    assert estate.run("--set", f"admin.users={estate.name('ghost')}", "setup", "--yes") == 3
     assert f"Ranger has no user `{estate.name('ghost')}`" in capsys.readouterr().err
     assert estate.state() == before
 

@@ -233,7 +233,7 @@ class _Draft:
         if not accesses and not self.records(role):
             return self
         others = {one: theirs for one, theirs in recorded(policy, by=ROLE_LABEL).items() if one != holder}
-        after = reconcile(policy, {**others, holder: accesses}, {}, may_give=may_give, by=ROLE_LABEL)
+        after = reconcile(policy, {**others, holder: accesses}, may_give=may_give, by=ROLE_LABEL)
         same = after.policy_items == policy.policy_items and set(after.policy_labels) == set(policy.policy_labels)
         return self if same else replace(self, after=after)
 

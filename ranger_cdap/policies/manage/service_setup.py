@@ -242,8 +242,8 @@ def _account_lists(wanted: DesiredState) -> dict[str, list[str]]:
     for account, keys in (
         (wanted.plugin_account, PLUGIN_RIGHTS),
         (wanted.sync_account, SYNC_RIGHTS),
-        *((user, (users,)) for user in (*wanted.admin_users, *wanted.more_admin_users)),
-        *((group, (groups,)) for group in (*wanted.admin_groups, *wanted.more_admin_groups)),
+        *((user, (users,)) for user in wanted.admin_users),
+        *((group, (groups,)) for group in wanted.admin_groups),
     ):
         for key in keys if account else ():
             if account not in lists.setdefault(key, []):

@@ -75,31 +75,20 @@ class _SetupPlace:
 
 def policy_steps(wanted: DesiredState, existing: Sequence[Policy]) -> Iterator[PolicyStep]:
     """Yield the steps of the policies of administrators and of the master user: on the instance, and everywhere."""
-    masters, others = _named_users(wanted.master_user), _named_users(wanted.other_master_user)
+    masters = (wanted.master_user,) if wanted.master_user else ()
     first_on_instance, first_on_namespace = wanted.to_create_first
     of_master = {*MASTER_ACCESSES, *first_on_instance}
     on_instance = added(
         rights(ADMIN_ACCESSES, users=wanted.admin_users, groups=wanted.admin_groups), rights(of_master, users=masters)
     )
-    manual = added(
-        rights(ADMIN_ACCESSES, users=wanted.more_admin_users, groups=wanted.more_admin_groups),
-        rights(of_master, users=others),
-    )
-    yield from _steps_of_place(wanted, existing, _SetupPlace.instance(wanted.instance), on_instance, manual)
+    yield from _steps_of_place(wanted, existing, _SetupPlace.instance(wanted.instance), on_instance)
     for levels, accesses in MASTER_POLICIES.items():
         creates = wanted.master_may_create and levels in MASTER_CREATES
         needed = (*accesses, "admin") if creates else accesses
         place = _SetupPlace.every(wanted.instance, levels)
-        yield from _steps_of_place(wanted, existing, place, rights(needed, users=masters), rights(needed, users=others))
-    if not first_on_namespace:
-        masters = others = ()
-    place = _SetupPlace.first_namespace(wanted.instance)
-    named, manual = rights(first_on_namespace, users=masters), rights(first_on_namespace, users=others)
-    yield from _steps_of_place(wanted, existing, place, named, manual)
-
-
-def _named_users(name: str) -> tuple[str, ...]:
-    return (name,) if name else ()
+        yield from _steps_of_place(wanted, existing, place, rights(needed, users=masters))
+    on_namespace = rights(first_on_namespace, users=masters if first_on_namespace else ())
+    yield from _steps_of_place(wanted, existing, _SetupPlace.first_namespace(wanted.instance), on_namespace)
 
 
 def instance_policies(policies: Iterable[Policy], instance: str) -> list[Policy]:
@@ -112,26 +101,26 @@ def _on(policies: Iterable[Policy], resources: Mapping[str, PolicyResource]) -> 
 
 
 def _steps_of_place(
-    wanted: DesiredState, existing: Sequence[Policy], place: _SetupPlace, named: Rights, manual: Rights
+    wanted: DesiredState, existing: Sequence[Policy], place: _SetupPlace, named: Rights
 ) -> Iterator[PolicyStep]:
     """Yield the step for one resource, and those for further policies there in which `setup` once gave rights."""
     found = _on(existing, place.resources)
     # Ranger refuses a second policy beside one of these.
     usable = next((policy for policy in found if _decides_there(policy)), None)
     for policy in found:
-        if policy is not usable and (step := _policy_step(policy, named, manual, may_give=False)):
+        if policy is not usable and (step := _policy_step(policy, named, may_give=False)):
             yield step
     if usable is not None:
-        step = _policy_step(usable, named, manual, may_give=not usable.conditions)
+        step = _policy_step(usable, named, may_give=not usable.conditions)
         if step is not None:
             yield step
-        if usable.conditions and (lacking := _lacking(usable, added(named, manual))):
+        if usable.conditions and (lacking := _lacking(usable, named)):
             detail = f"policy {usable.id} has conditions; add manually what is missing: {_text(lacking)}"
             yield PolicyStep(SetupAction.BLOCKED, detail, usable)
-        elif step is None and (named or manual):
+        elif step is None and named:
             yield PolicyStep(SetupAction.KEEP, f"policy {usable.id} gives what is needed", usable)
         return
-    if not (named or manual):
+    if not named:
         return
     empty = Policy(
         service=wanted.service,
@@ -139,7 +128,7 @@ def _steps_of_place(
         description=f"Made by ranger-cdap setup: {place.who}",
         resources=dict(place.resources),
     )
-    policy = reconcile(empty, named, manual)
+    policy = reconcile(empty, named)
     taken = next((other for other in existing if (other.name, other.zone_name) == (policy.name, "")), None)
     if taken is None:
         yield PolicyStep(SetupAction.CREATE, _text(held(policy)), policy, tuple(held(policy)))
@@ -154,9 +143,9 @@ def _decides_there(policy: Policy) -> bool:
     )
 
 
-def _policy_step(policy: Policy, named: Rights, manual: Rights, *, may_give: bool) -> PolicyStep | None:
+def _policy_step(policy: Policy, named: Rights, *, may_give: bool) -> PolicyStep | None:
     """Return the step that reconciles a policy; None if nothing is to change."""
-    after = reconcile(policy, named, manual, may_give=may_give)
+    after = reconcile(policy, named, may_give=may_give)
     if after.policy_items == policy.policy_items and set(after.policy_labels) == set(policy.policy_labels):
         return None
     changes = list(differences(policy, after))

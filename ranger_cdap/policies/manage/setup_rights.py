@@ -75,17 +75,16 @@ def held(policy: Policy) -> dict[Holder, Accesses]:
     return _held(policy.policy_items)
 
 
-def reconcile(policy: Policy, wanted: Rights, manual: Rights, *, may_give: bool = True, by: str = SETUP) -> Policy:
+def reconcile(policy: Policy, wanted: Rights, *, may_give: bool = True, by: str = SETUP) -> Policy:
     """Return the policy with exactly the wanted rights from a giver, beside all that people and others wrote.
 
-    What a person gave counts: only the rest is given. `manual` rights are given as if by a person, so they are not
-    recorded and stay. Without `may_give` it only revokes. Applied again, it changes nothing.
+    What a person gave counts: only the rest is given. Without `may_give` it only revokes. Applied again, it changes
+    nothing.
     """
     items, before, record = list(policy.policy_items), recorded(policy, by=by), dict[Holder, Accesses]()
     given = dict(before)
-    total = added(wanted, manual)
-    for holder in dict.fromkeys((*before, *total)):
-        own, want = before.get(holder, _NONE), total.get(holder, _NONE)
+    for holder in dict.fromkeys((*before, *wanted)):
+        own, want = before.get(holder, _NONE), wanted.get(holder, _NONE)
         rest = _revoked(items, holder, own)
         keep = own & want
         if may_give:
@@ -93,8 +92,8 @@ def reconcile(policy: Policy, wanted: Rights, manual: Rights, *, may_give: bool 
         if keep != own:
             items = _given(rest, holder, keep, given)
             given[holder] = keep
-        if keep & wanted.get(holder, _NONE):
-            record[holder] = keep & wanted[holder]
+        if keep:
+            record[holder] = keep
     theirs = [label for label in policy.policy_labels if not _record(label, by)]
     ours = [_label(by, holder, accesses) for holder, accesses in record.items()]
     return replaced(policy, policy_items=items, policy_labels=[*theirs, *ours])

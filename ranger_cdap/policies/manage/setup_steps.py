@@ -25,9 +25,8 @@ class SetupAction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DesiredState:
-    """The desired state: names of the settings, and further ones of the command line, whose rights are not recorded.
+    """The desired state, by the settings: users who are no longer in them lose what `setup` gave.
 
-    Users who are no longer in the settings lose what `setup` gave; the others keep it until it is removed in Ranger.
     `to_create_first`: the rights on the instance, and on the namespace itself, by which the profile lets the master
     user create the namespace `default` on startup. `lookup`: Ranger Admin has the look-up jar, or has it no longer;
     None leaves look-up as it is.
@@ -41,9 +40,6 @@ class DesiredState:
     master_may_create: bool = False
     admin_users: tuple[str, ...] = ()
     admin_groups: tuple[str, ...] = ()
-    more_admin_users: tuple[str, ...] = ()
-    more_admin_groups: tuple[str, ...] = ()
-    other_master_user: str = ""
     to_create_first: tuple[frozenset[str], frozenset[str]] = (frozenset({"write"}), frozenset())
     lookup: bool | None = None
 

@@ -280,7 +280,7 @@ def test_setup_and_roles_do_not_take_each_other_s_records_for_their_own() -> Non
     ranger.carry_out(plan([role], ranger.found))
     [both] = ranger.policies
     assert both["policyLabels"] == [by_setup, f"{ROLE_LABEL}:write:role:writers"]
-    after_setup = reconcile(decode_policy(msgspec.json.encode(both)), {}, {})
+    after_setup = reconcile(decode_policy(msgspec.json.encode(both)), {})
     assert after_setup.policy_labels == [f"{ROLE_LABEL}:write:role:writers"]
     assert [(item.users, item.roles) for item in after_setup.policy_items] == [([], ["writers"])]
     ranger.carry_out(removal([role], ranger.found))

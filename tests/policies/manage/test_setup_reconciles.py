@@ -160,23 +160,6 @@ def test_who_has_the_rights_by_people_is_given_nothing() -> None:
     assert ranger.setup(wanted("ann")) == []
 
 
-def test_names_of_the_command_line_stay_until_they_are_removed_in_ranger() -> None:
-    ranger = Ranger()
-    ranger.setup(wanted("ann", more_admin_users=("bob",), other_master_user="cdap"))
-    assert ranger.setup(wanted("ann")) == []
-    assert ranger.rights() | {"ops": set()} == {
-        "ann": ADMINISTRATOR,
-        "bob": ADMINISTRATOR,
-        "carol": set(),
-        "cdap": MASTER,
-        "ops": set(),
-    }
-    ranger.setup(wanted(more_admin_users=("ann",)))
-    ranger.setup(wanted())
-    assert ranger.listed() == {"ann", "bob"}
-    assert ranger.rights()["ann"] == ADMINISTRATOR
-
-
 def test_the_master_user_and_what_it_may_create_follow_the_settings() -> None:
     ranger = Ranger()
     ranger.setup(wanted("ann", master_user="cdap", master_may_create=True))
