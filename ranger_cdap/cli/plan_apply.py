@@ -15,7 +15,7 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.role_steps import counted
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.errors import ConflictingChange, InvalidInput
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage.known_principals import require_known
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy, NeededStep, needed_steps
 from ranger_cdap.policies.manage.transfer import TransferAction
 
@@ -43,7 +43,7 @@ def apply_needed(
         blocked = [one.step.name for one in steps if one.step.change is TransferAction.BLOCKED]
         if blocked:
             raise InvalidInput(f"nothing was done, because another policy stands in the way of `{blocked[0]}`")
-        _require_users(admin, needed)
+        require_known(admin, [user for policy in needed for user in policy.rights])
         if dry_run:
             click.get_current_context().exit(ExitCode.NO if changes else ExitCode.OK)
         if not changes:
@@ -55,14 +55,6 @@ def apply_needed(
         make(invocation, changes, admin)
         were = "change was" if len(changes) == 1 else "changes were"
         invocation.messages.print(f"{len(changes)} {were} made; plugins have them with their next refresh")
-
-
-def _require_users(admin: RangerAdmin, needed: Sequence[NeededPolicy]) -> None:
-    users = dict.fromkeys(user for policy in needed for user in policy.rights)
-    missing = [f"`{user}`" for user in users if not admin.user_exists(user)]
-    if missing:
-        named = f"user{'s' * (len(missing) > 1)} {', '.join(missing)}"
-        raise InvalidInput(f"Ranger has no {named}; create them in Ranger Admin first, nothing was changed")
 
 
 def _show(

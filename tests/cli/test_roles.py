@@ -136,7 +136,7 @@ def test_all_unknown_users_and_groups_are_named_and_nothing_is_changed(
     words = ["--group", "ghosts", "--user", "casper", "--user", "ann", "--namespace", "sales", how]
     assert main(["roles", "apply", "viewer", *words]) == 3
     error = capsys.readouterr().err
-    assert "Ranger has no user `casper`, no group `ghosts`; create them in Ranger Admin" in error
+    assert "Ranger has no user `casper` and group `ghosts`; create them in Ranger Admin" in error
     assert state(ranger) == before
 
 

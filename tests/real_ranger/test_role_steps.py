@@ -110,5 +110,5 @@ def test_a_role_that_another_role_has_is_not_deleted_and_ranger_s_reason_is_show
 def test_unknown_members_are_named_together_before_anything_is_done(jobs: Jobs) -> None:
     members = RoleMembers(users=(jobs.name("alice"), jobs.name("ghost")), groups=(jobs.name("none"),))
     steps = jobs.plan(jobs.wanted("viewer", members))
-    with pytest.raises(InvalidInput, match=f"no user `{jobs.name('ghost')}`, no group `{jobs.name('none')}`"):
+    with pytest.raises(InvalidInput, match=f"no user `{jobs.name('ghost')}` and group `{jobs.name('none')}`"):
         require_members(steps, jobs.admin)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from ranger_cdap.errors import ConflictingChange, InvalidInput, RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.carry_out import make
+from ranger_cdap.policies.manage.known_principals import require_known
 from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleAction, RoleStep, roles_with_rights
 
 
@@ -38,15 +39,9 @@ def require_members(steps: Iterable[RoleStep], admin: RangerAdmin) -> None:
         RangerAdminError: a request to Ranger Admin failed.
     """
     added = [step.members for step in steps if step.action is RoleAction.GRANT]
-    users = dict.fromkeys(name for members in added for name in members.users)
-    groups = dict.fromkeys(name for members in added for name in members.groups)
-    missing = [f"user `{name}`" for name in users if not admin.user_exists(name)]
-    missing += [f"group `{name}`" for name in groups if not admin.group_exists(name)]
-    if missing:
-        raise InvalidInput(
-            f"Ranger has no {', no '.join(missing)}; create them in Ranger Admin, or let user sync bring them; "
-            "nothing was changed"
-        )
+    users = (name for members in added for name in members.users)
+    groups = (name for members in added for name in members.groups)
+    require_known(admin, users, groups)
 
 
 def carry_out_roles(steps: Sequence[RoleStep], admin: RangerAdmin, service: str, *, account: str) -> Iterator[RoleStep]:

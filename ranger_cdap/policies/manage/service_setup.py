@@ -16,6 +16,7 @@ import servicedef
 from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.definition_step import definition_step
+from ranger_cdap.policies.manage.known_principals import require_known
 from ranger_cdap.policies.manage.setup_policies import EVERY_NAME, policy_steps
 from ranger_cdap.policies.manage.setup_steps import (
     CurrentState,
@@ -85,17 +86,9 @@ def require_principals(steps: Iterable[Step], admin: RangerAdmin) -> None:
         InvalidInput: it names all that are missing.
         RangerAdminError: a request to Ranger Admin failed.
     """
-    receivers = dict.fromkeys(holder for step in steps if isinstance(step, PolicyStep) for holder in step.receivers)
-    exists = {"user": admin.user_exists, "group": admin.group_exists}
-    missing = [holder for holder in receivers if not exists[holder.kind](holder.name)]
-    by_kind = {kind: [holder.name for holder in missing if holder.kind == kind] for kind in exists}
-    named = " and ".join(_named(kind, names) for kind, names in by_kind.items() if names)
-    if named:
-        raise InvalidInput(f"Ranger has no {named}; create them in Ranger Admin first, nothing was changed")
-
-
-def _named(kind: str, names: Sequence[str]) -> str:
-    return f"{kind}{'s' * (len(names) > 1)} {', '.join(f'`{name}`' for name in names)}"
+    receivers = [holder for step in steps if isinstance(step, PolicyStep) for holder in step.receivers]
+    users, groups = ([one.name for one in receivers if one.kind == kind] for kind in ("user", "group"))
+    require_known(admin, users, groups)
 
 
 def carry_out(steps: Iterable[Step], admin: RangerAdmin) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 from ranger_cdap.engine import EngineOptions
@@ -25,11 +26,11 @@ def documents(
     return Documents(policies, roles or _NOTHING, (tags or _NOTHING) if needs_tags(policies) else None, users)
 
 
+@dataclass(frozen=True, slots=True)
 class FixedPolicies:
     """Substitute of a `PolicyRefresher`, with one permanent snapshot."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+    snapshot: Snapshot
 
     @classmethod
     def of(cls, documents: Documents, *, service: str, options: EngineOptions) -> Self:
@@ -51,14 +52,9 @@ class FixedPolicies:
             )
         )
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """The policies in effect."""
-        return self._snapshot
-
     def refresh_now(self) -> Snapshot:
         """Return the same policies: they have no source."""
-        return self._snapshot
+        return self.snapshot
 
     def refresh_to(self, version: int, timeout: float) -> Snapshot:
         """Return the same policies.
@@ -66,11 +62,11 @@ class FixedPolicies:
         Raises:
             VersionPending: they are older.
         """
-        if not self._snapshot.has(version):
+        if not self.snapshot.has(version):
             raise VersionPending(
-                f"these policies come from a file, which has version `{self._snapshot.versions.policies}`"
+                f"these policies come from a file, which has version `{self.snapshot.versions.policies}`"
             )
-        return self._snapshot
+        return self.snapshot
 
     def request_refresh(self) -> None:
         """Reject the request, because fixed policies have no source.
