@@ -74,7 +74,7 @@ def apply_command(
         found = now()
         if planned is not None and expected != found.documents():
             raise ConflictingChange(f"Ranger or `{path}` changed since the plan `{planned}` was made; nothing was done")
-        _show(invocation, found)
+        invocation.show(found.documents(), _texts(found))
         if dry_run:
             context.exit(ExitCode.NO if found.drift else ExitCode.OK)
         if found.blocked:
@@ -121,18 +121,14 @@ def _question(found: ChangePlan, url: str) -> str:
     return f"Make {len(found.changes)} changes{deleted}, in {url}?"
 
 
-def _show(invocation: Invocation, found: ChangePlan) -> None:
-    if invocation.as_json:
-        invocation.print_json(found.documents())
-        return
+def _texts(found: ChangePlan) -> Iterator[str]:
     for step in found.drift:
-        invocation.console.print(str(step))
-        for line in _difference(step):
-            invocation.console.print(f"    {line}")
+        yield str(step)
+        yield from (f"    {line}" for line in _difference(step))
     if found.grants:
-        invocation.console.print(f"grants of the sync job, which stay: {found.grants}")
+        yield f"grants of the sync job, which stay: {found.grants}"
     if not found.drift:
-        invocation.console.print("nothing to do: Ranger has these policies and no others")
+        yield "nothing to do: Ranger has these policies and no others"
 
 
 def _difference(step: Step) -> Iterator[str]:

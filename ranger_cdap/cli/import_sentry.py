@@ -88,19 +88,10 @@ def _planned(invocation: Invocation, admin: RangerAdmin, found: SentryImport, *,
 
 
 def _show(invocation: Invocation, left_out: Sequence[LeftOut], steps: Sequence[RoleStep]) -> None:
-    if invocation.as_json:
-        invocation.print_json(
-            {
-                "left_out": [{"place": one.place.text, "what": one.what, "why": one.why} for one in left_out],
-                "steps": list(map(step_as_json, steps)),
-            }
-        )
-        return
-    if left_out:
-        invocation.console.print(f"{counted(len(left_out), 'thing')} of the file left out:")
-    for one in left_out:
-        invocation.console.print(f"  {one}")
-    for step in steps:
-        invocation.console.print(str(step))
-    if not steps:
-        invocation.console.print("nothing to do: the file has no role that can be imported")
+    document = {
+        "left_out": [{"place": one.place.text, "what": one.what, "why": one.why} for one in left_out],
+        "steps": list(map(step_as_json, steps)),
+    }
+    heading = [f"{counted(len(left_out), 'thing')} of the file left out:"] if left_out else []
+    planned: Sequence[object] = steps or ["nothing to do: the file has no role that can be imported"]
+    invocation.show(document, [*heading, *(f"  {one}" for one in left_out), *planned])

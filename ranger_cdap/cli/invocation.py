@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,14 @@ class Invocation:
         self.has_answered = True
         json.dump(value, sys.stdout, indent=2, default=str)
         sys.stdout.write("\n")
+
+    def show(self, document: Any, lines: Iterable[object]) -> None:
+        """Print an answer: the document with `--json`, else the lines."""
+        if self.as_json:
+            self.print_json(document)
+        else:
+            for line in lines:
+                self.console.print(str(line))
 
     def print_table(self, columns: list[str], rows: list[list[str]]) -> None:
         """Print a table for people; outside a terminal it is as wide as necessary, without trailing blanks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
@@ -39,10 +40,6 @@ def _address(_context: click.Context, _parameter: click.Parameter, text: str | N
         return None if text is None else str(ip_address(text))
     except ValueError:
         raise InvalidInput(f"`{text}` is not an address; write it like 10.1.2.3") from None
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 @click.command(
@@ -88,7 +85,8 @@ def path_command(
     if client_ip is None:
         found = [cells.cell(known.subject, resource, access) for access in wanted]
     else:
-        asked = AccessRequest(resource, "", user, known.subject.groups, client_ip=client_ip, access_time=_now())
+        now = time.time_ns() // 1_000_000
+        asked = AccessRequest(resource, "", user, known.subject.groups, client_ip=client_ip, access_time=now)
         found = [cells.lookup(replaced(asked, access_type=access)) for access in wanted]
     report = _PathReport(view, known)
     if invocation.as_json:
@@ -109,12 +107,12 @@ def path_command(
         click.echo(line)
 
 
+@dataclass(frozen=True, slots=True)
 class _PathReport:
     """Text and JSON of cells of one user."""
 
-    def __init__(self, view: PolicyView, known: KnownUser) -> None:
-        self._view = view
-        self._known = known
+    _view: PolicyView
+    _known: KnownUser
 
     def lines(self, cell: Cell) -> Iterator[str]:
         may = "may be " if cell.status is CellStatus.MAY else ""

@@ -45,19 +45,13 @@ def rewrite_command(context: click.Context, invocation: Invocation, path: Path, 
         found = rewrite(read_collection(path))
     if out is not None:
         write_file(out, write_json(found.collection.document()))
-    if invocation.as_json:
-        invocation.print_json(
-            {
-                "rewritten": [
-                    {"policy": o.name, "ends_at": o.ends_at, "dropped": o.dropped, "merged_into": o.merged_into or None}
-                    for o in found.done
-                ],
-                "left": [{"policy": one.name, "reason": one.reason} for one in found.left],
-            }
-        )
-    else:
-        for one in (*found.done, *found.left):
-            invocation.console.print(str(one))
-        if not found.done and not found.left:
-            invocation.console.print("nothing to do: no policy has a level that excludes everything")
+    document = {
+        "rewritten": [
+            {"policy": o.name, "ends_at": o.ends_at, "dropped": o.dropped, "merged_into": o.merged_into or None}
+            for o in found.done
+        ],
+        "left": [{"policy": one.name, "reason": one.reason} for one in found.left],
+    }
+    nothing = "nothing to do: no policy has a level that excludes everything"
+    invocation.show(document, (*found.done, *found.left) or (nothing,))
     context.exit(ExitCode.NO if found.left else ExitCode.OK)

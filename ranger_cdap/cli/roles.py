@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -34,6 +34,7 @@ _EXITS = {
     ExitCode.NO: "with --dry-run: there are differences",
     ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
 }
+_NOTHING: Final = "nothing to do: Ranger has nothing of this role"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Job:
             invocation,
             self.ranger_user,
             lambda admin: planned(wanted, read_roles(admin, service, [wanted.name])),
-            lambda steps: _show(invocation, steps),
+            lambda steps: invocation.show(list(map(step_as_json, steps)), steps or [_NOTHING]),
             dry_run=self.dry_run,
             yes=self.yes,
         )
@@ -186,13 +187,3 @@ def remove_role(invocation: Invocation, job: Job) -> None:
     nothing is left in it.
     """
     job.change(invocation, departure if job.members else lambda wanted, found: removal([wanted], found))
-
-
-def _show(invocation: Invocation, steps: Sequence[RoleStep]) -> None:
-    if invocation.as_json:
-        invocation.print_json(list(map(step_as_json, steps)))
-        return
-    for step in steps:
-        invocation.console.print(str(step))
-    if not steps:
-        invocation.console.print("nothing to do: Ranger has nothing of this role")

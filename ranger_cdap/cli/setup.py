@@ -93,11 +93,7 @@ def setup(
                 f"note: `cdap.profile` is not set, so the profile is `{settings.cdap.profile}`; "
                 f"that of CDAP's own documentation is `{DOCUMENTED}`"
             )
-        if invocation.as_json:
-            invocation.print_json([{"change": step.change.value, "what": str(step)} for step in steps])
-        else:
-            for step in steps:
-                invocation.console.print(str(step))
+        invocation.show([{"change": step.change.value, "what": str(step)} for step in steps], steps)
         changes = _changes(steps)
         service_setup.require_principals(changes, admin)
         if dry_run or not changes:

@@ -15,7 +15,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.plan_apply import apply_needed
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
-from ranger_cdap.cli.shadow_sources import ShadowSource, read_report, require_evidence
+from ranger_cdap.cli.shadow_sources import AUDIT, SOURCES, ShadowSource, read_report, require_evidence
 from ranger_cdap.cli.shadow_text import print_report, report_document
 from ranger_cdap.errors import UnsafeGrant
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy, needed_policies
@@ -30,8 +30,8 @@ def shadow() -> None:
 
 _audit = click.argument("audit", type=FILE, metavar="[FILE]...", nargs=-1)
 _source = click.option(
-    "--records", "source", type=click.Choice([one.value for one in ShadowSource]), default=ShadowSource.AUDIT.value,
-    show_default=True, callback=lambda _context, _parameter, given: ShadowSource(given),
+    "--records", "source", type=click.Choice(list(SOURCES)), default=AUDIT.name,
+    show_default=True, callback=lambda _context, _parameter, given: SOURCES[given],
     help="What FILE has: audit records of this program, Ranger's audit events of the predecessor, or recorded checks.",
 )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -33,44 +33,22 @@ from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, read
 from ranger_cdap.service.wire.cdap_wire import AnsweredCheck
 
 
-class ShadowSource(StrEnum):
-    """Form of the records that the report reads."""
+@dataclass(frozen=True, slots=True)
+class ShadowSource:
+    """Form of the records that the report reads: one of them in words, a file that has some, and what answered them."""
 
-    AUDIT = "audit"
-    PREDECESSOR = "predecessor"
-    CHECKS = "checks"
-
-    @property
-    def record(self) -> str:
-        """Name of one record, for messages."""
-        return _RECORDS[self]
-
-    @property
-    def example(self) -> str:
-        """A file that has such records."""
-        return _EXAMPLES[self]
-
-    @property
-    def compared_with(self) -> str:
-        """The answers that the policies are compared with."""
-        return _COMPARED[self]
+    name: str
+    record: str
+    example: str
+    compared_with: str
 
 
-_RECORDS: Final = {
-    ShadowSource.AUDIT: "a record of this program",
-    ShadowSource.PREDECESSOR: "an event of Ranger's audit",
-    ShadowSource.CHECKS: "a recorded check",
-}
-_COMPARED: Final = {
-    ShadowSource.AUDIT: "everything being allowed",
-    ShadowSource.PREDECESSOR: "the predecessor",
-    ShadowSource.CHECKS: "the recorded answers",
-}
-_EXAMPLES: Final = {
-    ShadowSource.AUDIT: "records.jsonl",
-    ShadowSource.PREDECESSOR: "cdap_ranger_audit.log",
-    ShadowSource.CHECKS: "checks.jsonl",
-}
+AUDIT: Final = ShadowSource("audit", "a record of this program", "records.jsonl", "everything being allowed")
+PREDECESSOR: Final = ShadowSource(
+    "predecessor", "an event of Ranger's audit", "cdap_ranger_audit.log", "the predecessor"
+)
+CHECKS: Final = ShadowSource("checks", "a recorded check", "checks.jsonl", "the recorded answers")
+SOURCES: Final = {source.name: source for source in (AUDIT, PREDECESSOR, CHECKS)}
 
 
 def read_report(
@@ -99,8 +77,8 @@ def read_report(
 
 
 def _own_files(settings: Settings, source: ShadowSource) -> tuple[Path, ...]:
-    if source is not ShadowSource.AUDIT:
-        raise InvalidInput(f"`--records {source}` reads no files by itself; name them, like `{source.example}`")
+    if source is not AUDIT:
+        raise InvalidInput(f"`--records {source.name}` reads no files by itself; name them, like `{source.example}`")
     chosen = tuple(rotated_files(settings.audit.file))
     if not chosen:
         raise InvalidInput(f"`{settings.audit.file}` does not exist; nothing was audited there")
@@ -118,7 +96,7 @@ def require_evidence(source: ShadowSource, found: ShadowReport, *, accepts_undec
     if found.rejected:
         lines, first = counted(found.rejected, "line"), found.places[0]
         raise InvalidInput(f"the audit does not show that nothing changes: it has {lines} of no record, as at {first}")
-    if source is not ShadowSource.AUDIT and not found.reported:
+    if source is not AUDIT and not found.reported:
         raise InvalidInput(
             f"the records do not show what would change: none of them could be decided for the service "
             f"`{found.service}`"
@@ -140,13 +118,11 @@ def require_evidence(source: ShadowSource, found: ShadowReport, *, accepts_undec
 def _reader(
     settings: Settings, source: ShadowSource, found: ShadowReport, authorizer: Authorizer
 ) -> Callable[[Place, bytes], None]:
-    if source is ShadowSource.AUDIT:
+    if source is AUDIT:
         return found.read
     service, instance = settings.ranger.service, settings.cdap.instance
     read_line = (
-        partial(read_predecessor_line, service=service, instance=instance)
-        if source is ShadowSource.PREDECESSOR
-        else read_check_line
+        partial(read_predecessor_line, service=service, instance=instance) if source is PREDECESSOR else read_check_line
     )
     deciding = _deciding(authorizer, MasterCreate(settings.master.create))
     return ShadowReplay(found, instance, read_line, deciding).read

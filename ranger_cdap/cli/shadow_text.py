@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.cli.shadow_sources import ShadowSource
+from ranger_cdap.cli.shadow_sources import AUDIT, PREDECESSOR, ShadowSource
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy
 from ranger_cdap.questions.shadow_report import ShadowChange, ShadowReport, ShadowRow
 
@@ -34,11 +34,11 @@ def print_report(
         if (more := len(those) - _SHOWN) > 0:
             invocation.console.print(f"and {more} more rows; --json has them all")
         invocation.console.print()
-    if rows and source is ShadowSource.PREDECESSOR:
+    if rows and source is PREDECESSOR:
         invocation.console.print(_SEVERAL)
         invocation.console.print()
     counted = [
-        *([f"changed: {found.changed}"] if source is not ShadowSource.AUDIT else []),
+        *([f"changed: {found.changed}"] if source is not AUDIT else []),
         f"unchanged: {found.unchanged}",
         f"compared with {source.compared_with}",
         f"enforced already: {found.enforced}",
@@ -70,7 +70,7 @@ def report_document(
 ) -> dict[str, object]:
     """Return the whole report as JSON; times in epoch milliseconds, null if the records have none."""
     return {
-        "source": source.value,
+        "source": source.name,
         "changes": [
             {
                 "change": row.key.change.value,
