@@ -145,14 +145,14 @@ class Explainer:
         return self._context.ask(examined.person, entity, examined.action).trace
 
 
+@dataclass(frozen=True, slots=True)
 class _Traced:
     """Engine whose every decision has a trace."""
 
-    def __init__(self, engine: PolicyEngine) -> None:
-        self._engine = engine
+    engine: PolicyEngine
 
     def evaluate(self, request: AccessRequest) -> Decision:
-        return self._engine.explain(request)
+        return self.engine.explain(request)
 
 
 def changes(answer: Answer, reasons: Sequence[Explanation]) -> tuple[str, tuple[str, ...]]:

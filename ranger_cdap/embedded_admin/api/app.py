@@ -6,6 +6,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -52,14 +53,14 @@ def create_app(store: Store, *, clock: Clock = epoch_ms, policy_deltas: bool = F
     return app
 
 
+@dataclass(frozen=True, slots=True)
 class _ServerState:
     """Authentication of callers and execution of handlers."""
 
-    def __init__(self, store: Store, clock: Clock, policy_deltas: bool) -> None:
-        self._store = store
-        self._clock = clock
-        self._policy_deltas = policy_deltas
-        self._throttle = LoginThrottle()
+    _store: Store
+    _clock: Clock
+    _policy_deltas: bool
+    _throttle: LoginThrottle = field(default_factory=LoginThrottle)
 
     def sign_in(self, request: Request) -> Login | ServerResponse:
         """Return the caller, or the reason for rejecting the request."""
@@ -150,15 +151,15 @@ async def _failed(request: Request, error: Exception) -> Response:
     return _to_http(page(500, "Internal Server Error"), close=True)
 
 
+@dataclass(frozen=True, slots=True)
 class _EarlyRejection:
     """Middleware that rejects malformed requests before routing and strips a trailing slash, which Ranger allows."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         refused = refuse_early(scope["method"], scope.get("raw_path") or scope["path"].encode(), headers)
@@ -167,4 +168,4 @@ class _EarlyRejection:
             return
         if scope["path"].endswith("/") and scope["path"] != "/":
             scope = {**scope, "path": scope["path"][:-1]}
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
