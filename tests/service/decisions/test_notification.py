@@ -203,7 +203,10 @@ def test_a_good_answer_is_no_problem() -> None:
         (to(one("http://127.0.0.1:9")), "cannot be reached: the connection was refused; start the service, or correct"),
         (to(one("https://no-such-host.invalid")), "cannot be reached: its name cannot be resolved"),
         (to(one(f"https://{'a' * 70}.example")), "cannot be reached: its name cannot be resolved"),
-        (to(one("https://127.0.0.1:9"), ca_file=Path("/nowhere/ca.pem")), "CA file `/nowhere/ca.pem` cannot be read: No such file or directory"),
+        (
+            to(one("https://127.0.0.1:9"), ca_file=Path("/nowhere/ca.pem")),
+            "CA file `/nowhere/ca.pem` cannot be read: No such file or directory",
+        ),
         (to(one("http://service.example")), "others can read and change in transit: use https://"),
         (to(one("https://u:hunter2@service.example")), "`sync.notify[].url` must not hold a user name or password"),
         (to(one("service")), "must be an address like `https://decisions.example:6500`"),
