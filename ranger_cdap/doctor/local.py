@@ -66,15 +66,15 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
     extras = ["decisions that cannot be audited are denied"] * audit.required + ["records are chained"] * audit.chain
     where = ", ".join(_places(audit).get(name, f"`{name}`") for name in audit.sinks)
     yield well(check, "; ".join([f"records go to {where}", *extras]))
-    if "solr" in audit.sinks:
-        yield _index(settings, "solr", "Solr", audit.solr_password if audit.solr_username else None)
-    if "elasticsearch" in audit.sinks:
-        password = audit.elasticsearch_password if audit.elasticsearch_username else None
-        yield _index(settings, "elasticsearch", "Elasticsearch", password)
-    if "kafka" in audit.sinks:
-        yield _index(settings, "kafka", "Kafka", audit.kafka_password if audit.kafka_username else None)
-    if "hdfs" in audit.sinks:
-        yield _index(settings, "hdfs", "the file system", None)
+    servers = {
+        "solr": ("Solr", audit.solr_username, audit.solr_password),
+        "elasticsearch": ("Elasticsearch", audit.elasticsearch_username, audit.elasticsearch_password),
+        "kafka": ("Kafka", audit.kafka_username, audit.kafka_password),
+        "hdfs": ("the file system", "", Secret("")),
+    }
+    for name, (title, username, password) in servers.items():
+        if name in audit.sinks:
+            yield _index(settings, name, title, password if username else None)
     yield from examine_audit_directories(settings, users)
 
 
