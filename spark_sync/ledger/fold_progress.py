@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from ranger_cdap.disk import replace_file
-from ranger_cdap.errors import SyncError, reason
+from ranger_cdap.errors import SyncError
+from spark_sync.ledger.state_file import write_state
 
 
 class FoldProgress(msgspec.Struct, frozen=True):
@@ -46,7 +46,4 @@ class FoldProgressFile:
         Raises:
             SyncError: it cannot be written.
         """
-        try:
-            replace_file(self._path, [msgspec.json.encode(progress)])
-        except OSError as e:
-            raise SyncError(f"`{self._path}` cannot be written: {reason(e)}") from e
+        write_state(self._path, progress)
