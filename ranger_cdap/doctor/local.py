@@ -157,14 +157,10 @@ def examine_rules(settings: Settings) -> Iterator[Finding]:
         return
     if enforce.operations is None and enforce.entity_types is None:
         yield well(check, f"everything is enforced, by profile `{settings.cdap.profile}`")
-    elif enforce.outside == "deny":
-        yield note(check, "enforcement is partial: everything else is denied", "remove `[enforce]` to enforce all")
     else:
-        yield note(
-            check,
-            "enforcement is partial: everything else is ALLOWED and only reported",
-            "remove `[enforce]` to enforce everything",
-        )
+        rest = "denied" if enforce.outside == "deny" else "ALLOWED and only reported"
+        advice = "remove `[enforce]` to enforce everything"
+        yield note(check, f"enforcement is partial: everything else is {rest}", advice)
     yield from _administrators(settings)
 
 
