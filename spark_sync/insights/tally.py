@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
+from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
@@ -89,18 +90,14 @@ Decide: TypeAlias = Callable[[AuditEvent], Redecided]
 def tally(lines: Iterable[LineSource], period: Period, decide: Decide) -> Iterator[Fact]:
     """Yield the facts of lines, those of each part of a file in sequence; equal facts may come several times."""
     sums = _Sums()
-    part: _Part | None = None
-    for line in lines:
-        if part is None or (line.file, line.block) != (part.file, part.block):
-            if part is not None:
-                yield part.count()
-            part = _Part(line.file, line.block)
-        bad = part.read(line.content, period, decide, sums)
-        if bad is not None:
-            yield bad
-        if sums.is_large:
-            yield from sums.taken()
-    if part is not None:
+    for (file, block), of_part in groupby(lines, key=lambda line: (line.file, line.block)):
+        part = _Part(file, block)
+        for line in of_part:
+            bad = part.read(line.content, period, decide, sums)
+            if bad is not None:
+                yield bad
+            if sums.is_large:
+                yield from sums.taken()
         yield part.count()
     yield from sums.taken()
 
