@@ -263,10 +263,6 @@ $(SITE)/.complete: .ci/site.lock .ci/fetch-site-scripts .ci/site/scripts.sha256
 	sh .ci/fetch-site-scripts $(SITE)/scripts
 	@touch $@
 
-.PHONY: screenshots
-screenshots: $(STAMP) ## the pictures of docs/images (needs Chromium)
-	$(BIN)/python .ci/screenshots.py
-
 FUZZ ?= --scenarios 100000
 fuzz: setup ## the search for differences from Ranger's Java engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
 	$(BIN)/python -m tests.differential.fuzz --state $(VENV)/fuzz-state.json $(FUZZ)

@@ -8,13 +8,15 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, get_args, get_origin
+from typing import Final
 
 import click
 import msgspec
+from pages.commands import commands
+from pages.settings import table_of, tables
 
 from ranger_cdap.cli.main import command_line
-from ranger_cdap.config import Settings, Table
+from ranger_cdap.config import Settings
 
 ROOT: Final = Path(__file__).parents[1]
 COMMITTED: Final = ROOT / ".ci" / "size"
@@ -39,8 +41,7 @@ def _is_left_out(node: ast.stmt) -> bool:
     match node:
         case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()) | ast.AnnAssign(value=None):
             return True
-        case _:
-            return False
+    return False
 
 
 def branches(function: ast.AST) -> int:
@@ -50,38 +51,32 @@ def branches(function: ast.AST) -> int:
 
 def lists() -> dict[str, list[str]]:
     """Return everything that a user meets by name, sorted: public names, settings, commands, options, terms."""
-    commands = list(_commands(command_line()))
+    root = command_line()
+    named_commands = [(" ".join(words), command) for words, command in commands(root)]
     glossary = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8").splitlines()
     rows = (line.split("|")[1].strip() for line in glossary if line.startswith("| "))
     named = {
         "public-names": (f"{name}.{each}" for name in _PUBLIC for each in importlib.import_module(name).__all__),
-        "settings": _settings("", Settings),
-        "commands": (name for name, _ in commands if name),
-        "options": (f"{name} {option}".strip() for name, command in commands for option in _options(command)),
+        "settings": _settings(),
+        "commands": (name for name, _ in named_commands),
+        "options": (
+            f"{name} {option}".strip()
+            for name, command in (("", root), *named_commands)
+            for option in _options(command)
+        ),
         "glossary": (row for row in rows if row != "term" and not row.startswith("---")),
     }
     return {name: sorted(found) for name, found in named.items()}
-
-
-def _commands(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
-    yield name, command
-    if isinstance(command, click.Group):
-        for below, each in command.commands.items():
-            yield from _commands(each, f"{name} {below}".strip())
 
 
 def _options(command: click.Command) -> Iterator[str]:
     return (each.opts[0] for each in command.params if isinstance(each, click.Option) and not each.hidden)
 
 
-def _settings(table: str, struct: type[Table]) -> Iterator[str]:
-    for field in msgspec.structs.fields(struct):
-        inner: Any = get_args(field.type)[0] if get_origin(field.type) is tuple else field.type
-        name = f"{table}.{field.name}".lstrip(".")
-        if isinstance(inner, type) and issubclass(inner, Table):
-            yield from _settings(name, inner)
-        else:
-            yield name
+def _settings() -> Iterator[str]:
+    for heading, struct in tables("", Settings):
+        plain = (field for field in msgspec.structs.fields(struct) if table_of(field.type) is None)
+        yield from (f"{heading.strip('[]')}.{field.name}" for field in plain)
 
 
 def table() -> dict[str, int]:

@@ -10,6 +10,7 @@ from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.grants.plan import PlanSettings, plan
 from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import SENDING, push
 from spark_sync.ingest.ingestion import Ingestion
 from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -22,7 +23,6 @@ from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
 from spark_sync.ledger.life import PUSH_STATES, UNDECIDED_STATES, State
 from spark_sync.notify import notify
 from spark_sync.reconcile.confirmation_round import confirm_round
-from spark_sync.reconcile.reconcile import RangerClient
 from spark_sync.reconcile.regrant import record, regrants
 from spark_sync.report import RunReport
 from spark_sync.sources import watermarks
@@ -41,7 +41,7 @@ def run_once(
     spark: Callable[[], SparkSession],
     *,
     now: int,
-    ranger: RangerClient | None = None,
+    ranger: PolicyRest | None = None,
     progress: Progress = lambda _: None,
     dry: bool = False,
     few: Few = FEW,
@@ -134,7 +134,7 @@ def _regrant(
     ledger: DeltaLedger,
     settings: Settings,
     planning: PlanSettings,
-    ranger: RangerClient | None,
+    ranger: PolicyRest | None,
 ) -> RangerAdminError | None:
     """Make the grants pending that changed settings concern; return why Ranger's policies cannot be read, if so."""
     if outdated_grants(ledger.grant_groups(), planning.gives, planning.terms).total:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,9 +26,7 @@ PAGES: Final[Mapping[str, tuple[str, Callable[[], str]]]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Write all pages; with `--check`, name those that differ and return 1 if there are any."""
-    parser = argparse.ArgumentParser(prog="python -m pages", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; name the pages that differ")
-    check = parser.parse_args(arguments).check
+    check = "--check" in arguments
     differ = 0
     for name, (title, made) in PAGES.items():
         file = FOLDER / f"{name}.md"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import textwrap
 from collections.abc import Iterator
 from enum import Enum
@@ -115,14 +116,8 @@ def _text(found: Any) -> Iterator[str]:
     text, _, raises = (inspect.getdoc(found) or "").partition("\nRaises:\n")
     yield from (text.strip(), "")
     if raises:
-        lines = textwrap.dedent(raises).splitlines()
-        joined: list[str] = []
-        for line in lines:
-            if line.startswith(" ") and joined:
-                joined[-1] += f" {line.strip()}"
-            else:
-                joined.append(line)
-        yield from ("Raises:", "", *(f"- {line}" for line in joined), "")
+        lines = re.sub(r"\n +", " ", textwrap.dedent(raises)).splitlines()
+        yield from ("Raises:", "", *(f"- {line}" for line in lines), "")
 
 
 def _is_fixture(found: Any) -> bool:

@@ -36,7 +36,7 @@ _WORDS: Final[Mapping[Any, str]] = {
 
 def page() -> str:
     """Return every table of settings."""
-    return "\n".join([_HEAD, *(_section(name, struct) for name, struct in _tables("", Settings))])
+    return "\n".join([_HEAD, *(_section(name, struct) for name, struct in tables("", Settings))])
 
 
 def field_descriptions(struct: type[Table]) -> Mapping[str, str]:
@@ -50,17 +50,17 @@ def field_descriptions(struct: type[Table]) -> Mapping[str, str]:
     return found
 
 
-def _tables(name: str, struct: type[Table]) -> Iterator[tuple[str, type[Table]]]:
+def tables(name: str, struct: type[Table]) -> Iterator[tuple[str, type[Table]]]:
     """Yield the tables of a struct by their heading in the file, each before the tables in it."""
     for field in msgspec.structs.fields(struct):
-        inner = _table_of(field.type)
+        inner = table_of(field.type)
         if inner is not None:
             path = f"{name}.{field.name}".lstrip(".")
             yield f"[[{path}]]" if get_origin(field.type) is tuple else f"[{path}]", inner
-            yield from _tables(path, inner)
+            yield from tables(path, inner)
 
 
-def _table_of(kind: Any) -> type[Table] | None:
+def table_of(kind: Any) -> type[Table] | None:
     """Return the struct of a table, or of each table of a list; None for a plain value."""
     item = get_args(kind)[0] if get_origin(kind) is tuple else kind
     return item if isinstance(item, type) and issubclass(item, Table) else None
@@ -70,7 +70,7 @@ def _section(heading: str, struct: type[Table]) -> str:
     said, path = field_descriptions(struct), heading.strip("[]")
     rows = []
     for field in msgspec.structs.fields(struct):
-        if _table_of(field.type) is None:
+        if table_of(field.type) is None:
             key = f"`{field.name}`"
             if "." not in path and get_origin(field.type) is not dict:
                 key += f"<br>`{ENVIRONMENT_PREFIX}{path.upper()}__{field.name.upper()}`"

@@ -37,19 +37,16 @@ class GroupCommit:
         self._sink = sink
         self._capacity = capacity
         self._patience = patience
-        self._changed = threading.Condition()
-        self._waiting: list[_PendingRecords] = []
-        self._fails = False
         self._closed = False
-        self._thread: threading.Thread | None = None
+        self.after_fork()
         restart_after_fork(self)
 
     def after_fork(self) -> None:
         """Begin without records: those waiting at the fork are the parent's, whose callers wait for them."""
         self._changed = threading.Condition()
-        self._waiting = []
+        self._waiting: list[_PendingRecords] = []
         self._fails = False
-        self._thread = None
+        self._thread: threading.Thread | None = None
 
     def write(self, records: Sequence[Auditable]) -> None:
         """Return when the records are on disk.

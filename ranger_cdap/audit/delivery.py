@@ -41,35 +41,21 @@ class Delivery:
         spool: Spool | None = None,
         first_pause: float = _FIRST_PAUSE,
     ) -> None:
-        self.lost = 0
         self.name = name
         self._sink = sink
         self._capacity = capacity
         self._half = max(1, capacity // 2)
         self._spool = spool
         self._first_pause = first_pause
-        self._queue: deque[Auditable] = deque()
-        self._changed = threading.Condition()
         self._closing = False
-        self._thread: threading.Thread | None = None
-        self._pause = 0.0
-        self._retry_at = 0.0
-        self._reported = False
-        self._disk_works = True
-        self._stay: Callable[[], object] | None = None
-        self._settled: set[str] = set()  # of a batch that was refused: the records given one by one
+        self._start_empty()
         restart_after_fork(self)
         if spool is not None and spool.waits:
             self._start()
 
     def after_fork(self) -> None:
         """Begin without records: those queued at the fork are the parent's, which delivers them."""
-        self.lost = 0
-        self._queue = deque()
-        self._changed = threading.Condition()
-        self._thread = self._stay = None
-        self._settled = set()
-        self._pause, self._retry_at, self._reported, self._disk_works = 0.0, 0.0, False, True
+        self._start_empty()
         if self._spool is not None and not self._closing:
             self._spool = self._spool.of_this_process()
             if self._spool.waits:
@@ -106,6 +92,15 @@ class Delivery:
                 self._spool.close()
         if self.lost:
             logger.warning("%d audit records for sink `%s` were lost", self.lost, self.name)
+
+    def _start_empty(self) -> None:
+        self.lost = 0
+        self._queue: deque[Auditable] = deque()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._stay: Callable[[], object] | None = None
+        self._settled: set[str] = set()  # of a batch that was refused: the records given one by one
+        self._pause, self._retry_at, self._reported, self._disk_works = 0.0, 0.0, False, True
 
     def _start(self) -> None:
         if self._thread is None and not self._closing:

@@ -5,13 +5,13 @@ Law: a file has its name only once it is whole, and publishing it again replaces
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final, Protocol
 
 from ranger_cdap.disk import replace_file
@@ -88,14 +88,14 @@ def published_directory(url: str) -> PublishedDirectory:
     return RemoteDirectory(url, is_whole=kind.is_whole)
 
 
+@dataclass(frozen=True, slots=True)
 class PlainDirectory:
     """Directory of this machine; its files are private to their owner, as those of the sink `file`.
 
     It must exist: where a file system is not mounted, files would go to another one.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    directory: Path
 
     def check(self) -> None:
         """Check that the directory is there and can be written to.
@@ -104,8 +104,8 @@ class PlainDirectory:
             AuditSinkError: it is not, or cannot.
         """
         self._check_exists()
-        if not os.access(self._directory, os.W_OK | os.X_OK):
-            raise AuditSinkError(f"`{self._directory}` cannot be written to by this user")
+        if not os.access(self.directory, os.W_OK | os.X_OK):
+            raise AuditSinkError(f"`{self.directory}` cannot be written to by this user")
 
     def publish(self, source: Path, path: str) -> None:
         """Copy the file and flush it to the disk.
@@ -114,7 +114,7 @@ class PlainDirectory:
             AuditSinkError: the disk does not take it.
         """
         self._check_exists()
-        target = self._directory / path
+        target = self.directory / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with source.open("rb") as lines:
@@ -123,8 +123,8 @@ class PlainDirectory:
             raise AuditSinkError(f"`{target}` cannot be written: {reason(e)}") from None
 
     def _check_exists(self) -> None:
-        if not self._directory.is_dir():
-            raise AuditSinkError(f"`{self._directory}` is no directory; create it, or mount what it is on")
+        if not self.directory.is_dir():
+            raise AuditSinkError(f"`{self.directory}` is no directory; create it, or mount what it is on")
 
 
 class RemoteDirectory:
@@ -170,16 +170,9 @@ class RemoteDirectory:
             raise self._failed(e) from None
 
     def _connected(self) -> tuple[Any, str]:
-        system, base = _library().core.url_to_fs(self._url)
+        system, base = importlib.import_module("fsspec.core").url_to_fs(self._url)
         return system, str(base).rstrip("/")
 
     def _failed(self, error: Exception) -> AuditSinkError:
         why = reason(error) if isinstance(error, OSError) else " ".join(str(error).split())[:_LONGEST_QUOTE]
         return AuditSinkError(f"`{self._url}` does not take audit files: {why or type(error).__name__}")
-
-
-def _library() -> ModuleType:
-    import fsspec.core
-
-    module: ModuleType = fsspec
-    return module

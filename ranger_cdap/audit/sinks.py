@@ -55,10 +55,6 @@ def _file_sink(settings: Settings) -> AuditSink:
     )
 
 
-def _log_sink(_: Settings) -> AuditSink:
-    return LogSink()
-
-
 def _solr_sink(settings: Settings) -> AuditSink:
     audit = settings.audit
     if not audit.solr_url:
@@ -109,7 +105,7 @@ def _hdfs_sink(settings: Settings) -> AuditSink:
 
 BUILT_IN_SINKS: dict[str, SinkFactory] = {
     "file": _file_sink,
-    "log": _log_sink,
+    "log": lambda _: LogSink(),
     "solr": _solr_sink,
     "elasticsearch": _elasticsearch_sink,
     "hdfs": _hdfs_sink,

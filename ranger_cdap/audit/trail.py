@@ -21,33 +21,20 @@ _MOST_QUEUED: Final = 10_000
 """Records queued in memory per sink."""
 
 
-class _Undelayed:
-    """A sink without a queue in front of it."""
-
-    def __init__(self, sink: AuditSink) -> None:
-        self.name = type(sink).__name__
-        self._sink = sink
-
-    def write(self, records: Sequence[Auditable]) -> None:
-        self._sink.write([pending.record() for pending in records])
-
-    def close(self) -> None:
-        self._sink.close()
-
-
 class AuditTrail:
-    """Dispatcher of records to every sink, in the caller's thread; `open_trail` puts a queue in front of each.
+    """Dispatcher of records to the queue of every sink.
 
     With `required`, records count as written only once it has them; it writes to the first of the sinks, and the others
     get copies.
     """
 
-    def __init__(self, sinks: Iterable[AuditSink | Delivery], required: GroupCommit | None = None) -> None:
-        self._sinks = tuple(sink if isinstance(sink, Delivery) else _Undelayed(sink) for sink in sinks)
+    def __init__(self, sinks: Iterable[Delivery], required: GroupCommit | None = None) -> None:
+        self._sinks = tuple(sinks)
         self._required = required
         self._failing: set[int] = set()
         self._lost = 0
-        self._refused = 0
+        self.refused = 0
+        """Number of records that `write` raised for; the operations they describe were denied."""
 
     @property
     def is_required(self) -> bool:
@@ -57,12 +44,7 @@ class AuditTrail:
     @property
     def lost(self) -> int:
         """Return how many records were lost, counted per sink."""
-        return self._lost + sum(sink.lost for sink in self._sinks if isinstance(sink, Delivery))
-
-    @property
-    def refused(self) -> int:
-        """Return how many records `write` raised for; the operations they describe were denied."""
-        return self._refused
+        return self._lost + sum(sink.lost for sink in self._sinks)
 
     def write(self, records: Sequence[Auditable]) -> None:
         """Pass the records to each sink.
@@ -76,7 +58,7 @@ class AuditTrail:
             try:
                 self._required.write(records)
             except AuditSinkError:
-                self._refused += len(records)
+                self.refused += len(records)
                 raise
             self._hand_over(records, beginning=1)
         else:

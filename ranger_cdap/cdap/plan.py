@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -72,7 +72,7 @@ def required_privileges(
         needed = [(privilege, _targets(privilege, row, entity, related)) for privilege in applying]
         if all(entities or "given" in privilege.conditions for privilege, entities in needed):
             alternatives.append(tuple(_needs(needed, person, context)))
-    return _unique(alternatives)
+    return tuple(dict.fromkeys(alternatives))
 
 
 def unnamed(operation: Operation, context: Context) -> tuple[tuple[str, ...], ...]:
@@ -159,10 +159,6 @@ def _direct(one: DirectPrivilege, entity: EntityId, person: str, context: Contex
     if privilege.person != "requesting":
         capacity, person = _who(privilege.person, person, context)
     return RequiredPrivilege(capacity, person, privilege.actions, target, privilege)
-
-
-def _unique(alternatives: Sequence[tuple[RequiredPrivilege, ...]]) -> tuple[tuple[RequiredPrivilege, ...], ...]:
-    return tuple(alternatives) if len(alternatives) < 2 else tuple(dict.fromkeys(alternatives))
 
 
 def _who(holder: str, requesting: str, context: Context) -> tuple[str, str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
-import msgspec
+import msgspec.toml
 
 from ranger_cdap.cdap.entity import entity_type
 from ranger_cdap.cdap.grant import ACCESS_TYPES
@@ -131,8 +130,7 @@ class _PresetFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 @cache
 def _table() -> _PresetFile:
-    text = files(__package__).joinpath("presets.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), _PresetFile)
+    return msgspec.toml.decode(files(__package__).joinpath("presets.toml").read_bytes(), type=_PresetFile)
 
 
 def _lineage(table: _PresetFile, name: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-import msgspec
+import msgspec.toml
 
 from ranger_cdap.cdap.context import ROLES
 from ranger_cdap.cdap.entity import entity_type, entity_types
@@ -261,8 +261,7 @@ def _load(name: str) -> Profile:
 @cache
 def _table(name: str) -> _ProfileFile:
     """Return the file of that name merged over the one it extends, row by row."""
-    text = files(__package__).joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
-    own = msgspec.convert(tomllib.loads(text), _ProfileFile)
+    own = msgspec.toml.decode(files(__package__).joinpath("profiles", f"{name}.toml").read_bytes(), type=_ProfileFile)
     if not own.extends:
         return own
     base = _table(own.extends)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 
-import msgspec
+import msgspec.toml
 
 from ranger_cdap.cdap.entity import entity_type, entity_types
 from ranger_cdap.cdap.profile import ACTIONS, VISIBLE, Operation, Privilege
@@ -78,8 +77,7 @@ class Requirements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def load_requirements() -> Requirements:
     """Return the requirements of `requirements.toml`."""
-    text = files(__package__).joinpath("requirements.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), Requirements)
+    return msgspec.toml.decode(files(__package__).joinpath("requirements.toml").read_bytes(), type=Requirements)
 
 
 def with_sentence(requirement: str) -> str:

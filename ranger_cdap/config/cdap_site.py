@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -106,7 +106,10 @@ def as_toml(proposed: SiteProposal) -> str:
     lines = []
     for table, members in groupby(proposed.settings, key=lambda one: one.name.partition(".")[0]):
         lines.append(f"[{table}]")
-        lines += [f"{one.name.partition('.')[2]} = {_toml(one.value)}    # {one.why}" for one in members]
+        lines += [  # TOML's strings are JSON's
+            f"{one.name.partition('.')[2]} = {json.dumps(one.value, ensure_ascii=False)}    # {one.why}"
+            for one in members
+        ]
     if proposed.others:
         lines += ["", "# Other properties of the file:"]
     lines += [f"# {_shown(one.name)}: {one.fate}" for one in proposed.others]
@@ -116,11 +119,6 @@ def as_toml(proposed: SiteProposal) -> str:
 def _shown(text: str) -> str:
     """Return a text that cannot end a comment, which could add a setting."""
     return text if text.isprintable() else ascii(text)
-
-
-def _toml(value: str | Sequence[str]) -> str:
-    """Return a printable text, or several, as TOML, whose strings are JSON's."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _instance(properties: Mapping[str, str]) -> Iterator[ProposedSetting | SiteProperty]:

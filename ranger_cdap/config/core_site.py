@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from ranger_cdap.config.hadoop import NotUsed, read_properties
+from ranger_cdap.config.hadoop import NotUsed, UnusableError, read_properties, yes_no
 from ranger_cdap.config.jceks import jceks_note
 from ranger_cdap.config.layers import Layer, named_layer
 from ranger_cdap.errors import ConfigError
@@ -46,10 +46,6 @@ _SOURCES: Final[Mapping[str, str]] = {
 """Classes of Hadoop by the source they become; those of netgroups are not among them."""
 
 
-class _UnreadableValueError(ValueError):
-    """A value cannot be used; the message has the reason, but not the value."""
-
-
 def core_site_layer(path: Path | None) -> tuple[Layer, tuple[NotUsed, ...]]:
     """Return the settings of the file, and its keys about groups that are not used; nothing without a file.
 
@@ -74,9 +70,10 @@ def core_site_layer(path: Path | None) -> tuple[Layer, tuple[NotUsed, ...]]:
             continue
         try:
             value = _value(text, row)
-        except (ValueError, KeyError) as e:
-            why = str(e) if isinstance(e, _UnreadableValueError) else "its value is invalid"
-            raise _not_like_hadoop(path, key, why) from None
+        except UnusableError as e:
+            raise _not_like_hadoop(path, key, str(e)) from None
+        except (ValueError, KeyError):
+            raise _not_like_hadoop(path, key, "its value is invalid") from None
         values[row["setting"]] = (value, f"{path}: {key}")
     values["groups.sources"] = (sources, f"{path}: {_MAPPING}")
     if "ldap" in sources:
@@ -188,7 +185,7 @@ def _derived(
 
 def _value(text: str, row: Mapping[str, Any]) -> Any:
     if "${" in text:
-        raise _UnreadableValueError("it uses a variable that only Java resolves")
+        raise UnusableError("it uses a variable that only Java resolves")
     return _FORMS[row.get("as", "text")](text)
 
 
@@ -197,7 +194,7 @@ def _static(text: str) -> dict[str, list[str]]:
     for mapping in filter(None, map(str.strip, text.split(";"))):
         user, _, groups = mapping.partition("=")
         if not user.strip() or "=" in groups:
-            raise _UnreadableValueError("it is not like `user1=group1,group2;user2=`")
+            raise UnusableError("it is not like `user1=group1,group2;user2=`")
         found[user.strip()] = _list(groups)
     return found
 
@@ -206,15 +203,9 @@ def _list(text: str) -> list[str]:
     return [one.strip() for one in text.split(",") if one.strip()]
 
 
-def _yes_no(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError(text)
-    return text.lower() == "true"
-
-
 def _user_filter(text: str) -> str:
     if "{" in text.replace("{0}", ""):
-        raise _UnreadableValueError("only `{0}` is replaced in it")
+        raise UnusableError("only `{0}` is replaced in it")
     return text.replace("{0}", "{user}")
 
 
@@ -231,7 +222,7 @@ _FORMS: Final[Mapping[str, Callable[[str], Any]]] = {
     "seconds": _seconds,
     "seconds-or-none": lambda text: max(0, int(text)),
     "number": int,
-    "yes-no": _yes_no,
+    "yes-no": yes_no,
     "case": lambda text: _CASES[text.lower()],
     "file": lambda text: f"file:{text}",
     "user-filter": _user_filter,

@@ -50,20 +50,15 @@ def group_problems(groups: GroupSettings, ldap: LdapSettings, plain_hosts: Colle
         if name not in SOURCES:
             hint = suggestion(name, SOURCES)
             yield "groups.sources", f"there is no source of groups `{name}`{hint}; there are {', '.join(SOURCES)}"
-    for key in ("ttl", "deadline"):
-        if not 0 < getattr(groups, key) < float("inf"):
-            yield f"groups.{key}", f"`groups.{key}` must be greater than zero, not `{getattr(groups, key)}`"
-    if not 0 <= groups.negative_ttl < float("inf"):
-        yield "groups.negative_ttl", f"`groups.negative_ttl` must be zero or greater, not `{groups.negative_ttl}`"
     if groups.deadline > _LONGEST_WAIT:
         yield "groups.deadline", f"`groups.deadline` must be at most {_LONGEST_WAIT:g}, as every decision waits for it"
     if "ldap" in groups.sources:
-        yield from _access(ldap, plain_hosts)
-        yield from _searches(ldap)
-        yield from _limits(ldap)
+        yield from _servers(ldap, plain_hosts)
+        yield from ((f"ldap.{key}", text) for is_wrong, key, text in _rules(ldap) if is_wrong)
+        yield from _names(ldap)
 
 
-def _access(ldap: LdapSettings, plain_hosts: Collection[str]) -> Iterator[Problem]:
+def _servers(ldap: LdapSettings, plain_hosts: Collection[str]) -> Iterator[Problem]:
     if not ldap.urls:
         yield "groups.sources", "`groups.sources` has `ldap`, so `ldap.urls` must be set too"
     for url in ldap.urls:
@@ -76,50 +71,66 @@ def _access(ldap: LdapSettings, plain_hosts: Collection[str]) -> Iterator[Proble
             yield "ldap.start_tls", f"`ldap.start_tls` is for `ldap://`; `{url}` is encrypted without it"
         elif scheme == "ldap" and not (ldap.start_tls or can_be_plain(host, plain_hosts)):
             yield "ldap.urls", unencrypted("ldap.urls", url, host, "ldaps:// or `ldap.start_tls = true`")
-    if ldap.anonymous and ldap.bind_dn:
-        yield "ldap.anonymous", "`ldap.anonymous` and `ldap.bind_dn` exclude each other; remove one"
-    if not ldap.anonymous and not ldap.bind_dn:
-        yield (
-            "ldap.bind_dn",
+
+
+def _rules(ldap: LdapSettings) -> tuple[tuple[bool, str, str], ...]:
+    """Return rules, each with whether it is broken, the setting that breaks it, and what to say then."""
+    compared = len(name_clauses(ldap.user_filter))
+    return (
+        (
+            bool(ldap.anonymous and ldap.bind_dn),
+            "anonymous",
+            "`ldap.anonymous` and `ldap.bind_dn` exclude each other; remove one",
+        ),
+        (
+            not ldap.anonymous and not ldap.bind_dn,
+            "bind_dn",
             "`ldap.bind_dn` is not set; name the account that searches, or set `ldap.anonymous`",
-        )
-    if ldap.bind_dn and not ldap.bind_password.is_set:
-        # A server takes a name without a password as anonymous, and reports success.
-        yield "ldap.bind_password", "`ldap.bind_password` is empty; set the password of `ldap.bind_dn`"
-
-
-def _searches(ldap: LdapSettings) -> Iterator[Problem]:
-    if not ldap.user_base:
-        yield "ldap.user_base", "`ldap.user_base` is not set; name the entry below which users are, like `dc=example`"
-    if len(name_clauses(ldap.user_filter)) != ldap.user_filter.count(USER) or USER not in ldap.user_filter:
-        yield (
-            "ldap.user_filter",
+        ),
+        (
+            # A server takes a name without a password as anonymous, and reports success.
+            bool(ldap.bind_dn) and not ldap.bind_password.is_set,
+            "bind_password",
+            "`ldap.bind_password` is empty; set the password of `ldap.bind_dn`",
+        ),
+        (
+            not ldap.user_base,
+            "user_base",
+            "`ldap.user_base` is not set; name the entry below which users are, like `dc=example`",
+        ),
+        (
+            compared != ldap.user_filter.count(USER) or compared == 0,
+            "user_filter",
             "`ldap.user_filter` must compare an attribute with `{user}`, without wildcards, like `(uid={user})`",
-        )
+        ),
+        (
+            "{" in ldap.group_filter,
+            "group_filter",
+            "`ldap.group_filter` is for all groups, so nothing in it is replaced; remove `{`",
+        ),
+        (
+            ldap.member_value.lower() != "dn" and bool(ldap.nested_depth or ldap.in_chain),
+            "member_value",
+            "groups in groups are members by their `dn`, so `ldap.member_value` excludes `ldap.nested_depth` and"
+            " `ldap.in_chain`; remove one",
+        ),
+        (
+            not 0 <= ldap.nested_depth <= _DEEPEST,
+            "nested_depth",
+            f"`ldap.nested_depth` must be from 0 to {_DEEPEST}, not `{ldap.nested_depth}`",
+        ),
+    )
+
+
+def _names(ldap: LdapSettings) -> Iterator[Problem]:
     for key in ("user_filter", "group_filter"):
         text = getattr(ldap, key)
         if not (text.startswith("(") and text.endswith(")") and _is_balanced(text)):
-            yield (
-                f"ldap.{key}",
-                f"`ldap.{key}` is not a filter: one pair of parentheses around it, and pairs inside",
-            )
-    if "{" in ldap.group_filter:
-        yield "ldap.group_filter", "`ldap.group_filter` is for all groups, so nothing in it is replaced; remove `{`"
+            yield f"ldap.{key}", f"`ldap.{key}` is not a filter: one pair of parentheses around it, and pairs inside"
     for key in ("member_attribute", "member_value", "name_attribute", "gid_attribute", "memberof_attribute"):
         text = getattr(ldap, key)
         if not _ATTRIBUTE.fullmatch(text) and (text or key not in ("gid_attribute", "memberof_attribute")):
             yield f"ldap.{key}", f"`ldap.{key}` must be the name of an attribute, not {text[:100]!a}"
-    if ldap.member_value.lower() != "dn" and (ldap.nested_depth or ldap.in_chain):
-        yield (
-            "ldap.member_value",
-            "groups in groups are members by their `dn`, so `ldap.member_value` excludes `ldap.nested_depth` and"
-            " `ldap.in_chain`; remove one",
-        )
-
-
-def _limits(ldap: LdapSettings) -> Iterator[Problem]:
-    if not 0 <= ldap.nested_depth <= _DEEPEST:
-        yield "ldap.nested_depth", f"`ldap.nested_depth` must be from 0 to {_DEEPEST}, not `{ldap.nested_depth}`"
 
 
 def _is_balanced(text: str) -> bool:

@@ -44,7 +44,7 @@ class _Property(msgspec.Struct, frozen=True):
     file: Path
 
 
-class _UnusableError(Exception):
+class UnusableError(Exception):
     """A value cannot be used; the message has the reason, but not the value."""
 
 
@@ -93,7 +93,7 @@ def _translated(properties: Mapping[str, _Property]) -> tuple[Layer, tuple[NotUs
         text = _addresses(found.value, row, properties) if row.get("as") == "hosts" else found.value
         try:
             value = _value(text, row)
-        except _UnusableError as e:
+        except UnusableError as e:
             not_used.append(NotUsed(key, found.file, str(e)))
             continue
         setting, origin = row["setting"], f"{found.file}: {key}"
@@ -142,28 +142,21 @@ def _addresses(hosts: str, row: Mapping[str, str], properties: Mapping[str, _Pro
 def _password(text: str, row: Mapping[str, str]) -> str:
     """Return a password; Ranger's Elasticsearch destination signs in by Kerberos where it names a file like this."""
     if "keytab" in text and Path(text).exists():
-        raise _UnusableError(f"Kerberos is not supported there; set `{row['setting']}`")
+        raise UnusableError(f"Kerberos is not supported there; set `{row['setting']}`")
     return text
 
 
 def _value(text: str, row: Mapping[str, str]) -> Any:
     if "${" in text:
-        raise _UnusableError(f"it uses a variable that only Java resolves; set `{row['setting']}`")
+        raise UnusableError(f"it uses a variable that only Java resolves; set `{row['setting']}`")
     try:
         return _FORMS[row.get("as", "text")](text, row)
     except ValueError:
-        raise _UnusableError(f"its value is invalid; set `{row['setting']}`") from None
+        raise UnusableError(f"its value is invalid; set `{row['setting']}`") from None
 
 
-def _milliseconds(text: str, _: Mapping[str, str]) -> float:
-    return int(text) / 1000
-
-
-def _retries(text: str, _: Mapping[str, str]) -> int:
-    return int(text) + 1
-
-
-def _yes_no(text: str, _: Mapping[str, str]) -> bool:
+def yes_no(text: str) -> bool:
+    """Return whether a text is `true`; raise ValueError if it is not `false` either."""
     if text.lower() not in ("true", "false"):
         raise ValueError(text)
     return text.lower() == "true"
@@ -171,7 +164,7 @@ def _yes_no(text: str, _: Mapping[str, str]) -> bool:
 
 def _pem(text: str, row: Mapping[str, str]) -> str:
     if Path(text).suffix.lower() not in (".pem", ".crt", ".cer"):
-        raise _UnusableError(f"Java key stores are not supported; export it as PEM and set `{row['setting']}`")
+        raise UnusableError(f"Java key stores are not supported; export it as PEM and set `{row['setting']}`")
     return text
 
 
@@ -179,9 +172,9 @@ _FORMS: Final[Mapping[str, Callable[[str, Mapping[str, str]], Any]]] = {
     "text": lambda text, _: text,
     "hosts": lambda text, _: text,
     "password": _password,
-    "milliseconds": _milliseconds,
-    "retries": _retries,
-    "yes-no": _yes_no,
+    "milliseconds": lambda text, _: int(text) / 1000,
+    "retries": lambda text, _: int(text) + 1,
+    "yes-no": lambda text, _: yes_no(text),
     "pem": _pem,
     "sink": lambda text, row: row["sink"] if text.lower() == "true" else "",
 }

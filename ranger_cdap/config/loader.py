@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, get_args
@@ -21,17 +22,16 @@ import msgspec
 from ranger_cdap.config.address import address_problems
 from ranger_cdap.config.core_site import core_site_layer, unused_core_site
 from ranger_cdap.config.exposure import exposed_files, secrets
-from ranger_cdap.config.group_checks import group_problems
+from ranger_cdap.config.group_checks import Problem, group_problems
 from ranger_cdap.config.hadoop import NotUsed, hadoop_layer
 from ranger_cdap.config.layers import Layer, environment_layer, file_layer, flag_layer, overlay
 from ranger_cdap.config.secret import Secret, resolve_secret
 from ranger_cdap.config.service import CallerSettings
 from ranger_cdap.config.settings import Settings
-from ranger_cdap.config.sync import ConfirmSettings, NotifySettings, SourceSettings
+from ranger_cdap.config.sync import NotifySettings, SourceSettings
 from ranger_cdap.config.table import Table
 from ranger_cdap.errors import ConfigError, suggestion
 
-"""Limit on the processes of a decision service that decide; more than any machine it runs on has use for."""
 DEFAULT_FILE: Final = Path("ranger-cdap.toml")
 """The configuration file without another one, if it exists in the working directory."""
 
@@ -39,7 +39,32 @@ _log = logging.getLogger(__name__)
 _NOT_IN_AN_INSTANCE: Final = frozenset("*?,{}\\")
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
-
+_POSITIVE: Final = (
+    "ranger.connect_timeout",
+    "ranger.read_timeout",
+    "ranger.attempts",
+    "plugin.poll_interval",
+    "plugin.max_staleness",
+    "plugin.history_max_bytes",
+    "sync.keep_days",
+    "service.max_body",
+    "service.max_connections",
+    "groups.ttl",
+    "groups.deadline",
+)
+_NOT_NEGATIVE: Final = (
+    "audit.file_max_bytes",
+    "audit.file_keep",
+    "service.rate",
+    "sync.clock_skew",
+    "sync.rate",
+    "groups.negative_ttl",
+)
+_CERTIFICATES: Final[Mapping[str, str]] = {
+    "service.tls_probe_key": "service.tls_probe_certificate",
+    "sync.key_file": "sync.cert_file",
+}
+"""Keys that need a certificate."""
 
 # Types of values: their name in msgspec and in messages.
 _KINDS: Mapping[str, str] = {
@@ -142,7 +167,7 @@ def parse_settings(
         settings = msgspec.convert(_with_lists(tables), Settings, strict=False, dec_hook=decode)
     except msgspec.ValidationError as e:
         raise _not_valid(str(e), stands) from None
-    _check_ranges(settings, stands)
+    _check(settings, stands)
     return settings
 
 
@@ -236,50 +261,36 @@ def _refuse_unknown_keys(value: Any, struct: type[Table], where: str, stands: Ca
                 _refuse_unknown_keys(table, _LISTS_OF_TABLES[key], f"{where}{key}[{n}].", stands)
 
 
-def _check_ranges(settings: Settings, stands: Callable[[str], str]) -> None:
-    ranger, plugin = settings.ranger, settings.plugin
-    positive = {
-        "ranger.connect_timeout": ranger.connect_timeout,
-        "ranger.read_timeout": ranger.read_timeout,
-        "ranger.attempts": ranger.attempts,
-        "plugin.poll_interval": plugin.poll_interval,
-        "plugin.max_staleness": plugin.max_staleness,
-        "plugin.history_max_bytes": plugin.history_max_bytes,
-        "sync.keep_days": settings.sync.keep_days,
-        "service.max_body": settings.service.max_body,
-        "service.max_connections": settings.service.max_connections,
-    }
-    for name, number in positive.items():
-        if not 0 < number < float("inf"):
-            raise ConfigError(f"{stands(name)}: `{name}` must be greater than zero, not `{number}`")
-    not_negative = {
-        "audit.file_max_bytes": settings.audit.file_max_bytes,
-        "audit.file_keep": settings.audit.file_keep,
-        "service.rate": settings.service.rate,
-        **{f"service.callers.{row.name}.rate": row.rate or 0 for row in settings.service.callers},
-        "sync.clock_skew": settings.sync.clock_skew,
-        "sync.rate": settings.sync.rate,
-    }
-    for name, number in not_negative.items():
-        if not 0 <= number < float("inf"):
-            raise ConfigError(f"{stands(name)}: `{name}` must be zero or greater, not `{number}`")
+def _check(settings: Settings, stands: Callable[[str], str]) -> None:
+    """Raise ConfigError for the first setting that is out of range, lacks another one or contradicts it."""
+    groups = group_problems(settings.groups, settings.ldap, settings.network.plain_hosts)
+    problems = chain(_range_problems(settings), _text_problems(settings), _lacking(settings))
+    for name, problem in chain(problems, groups, address_problems(settings)):
+        raise ConfigError(f"{stands(name)}: {problem}")
+
+
+def _range_problems(settings: Settings) -> Iterator[Problem]:
+    numbers = {name: attrgetter(name)(settings) for name in (*_POSITIVE, *_NOT_NEGATIVE)}
+    numbers |= {f"service.callers.{row.name}.rate": row.rate or 0 for row in settings.service.callers}
+    for name, number in numbers.items():
+        if name in _POSITIVE and not 0 < number < float("inf"):
+            yield name, f"`{name}` must be greater than zero, not `{number}`"
+        elif not 0 <= number < float("inf"):
+            yield name, f"`{name}` must be zero or greater, not `{number}`"
+
+
+def _text_problems(settings: Settings) -> Iterator[Problem]:
     if problem := instance_problem(settings.cdap.instance):
-        raise ConfigError(f"{stands('cdap.instance')}: `cdap.instance` {problem}; it is the name of one instance")
+        yield "cdap.instance", f"`cdap.instance` {problem}; it is the name of one instance"
     if settings.sync.extra_group and "{namespace}" not in settings.sync.extra_group:
-        where = stands("sync.extra_group")
-        raise ConfigError(f"{where}: `sync.extra_group` must contain `{{namespace}}`, or one group gets everything")
+        yield "sync.extra_group", "`sync.extra_group` must contain `{namespace}`, or one group gets everything"
     for source in settings.sync.sources:
         if not _SOURCE_NAME.fullmatch(source.name):
-            raise ConfigError(
-                f"{stands('sync.sources')}: `name` of `sync.sources` names a directory: at most 100 letters, "
-                f"digits and `._-`, not `{source.name[:100]!a}`"
+            yield (
+                "sync.sources",
+                "`name` of `sync.sources` names a directory: at most 100 letters, digits and `._-`, not "
+                f"`{source.name[:100]!a}`",
             )
-    _check_confirm(settings.sync.confirm, stands)
-    _check_notify(settings.sync.notify, stands)
-    _check_client_certificates(settings, stands)
-    groups = group_problems(settings.groups, settings.ldap, settings.network.plain_hosts)
-    for name, problem in chain(groups, address_problems(settings)):
-        raise ConfigError(f"{stands(name)}: {problem}")
 
 
 def instance_problem(name: str) -> str:
@@ -291,32 +302,24 @@ def instance_problem(name: str) -> str:
     return ""
 
 
-def _check_confirm(confirm: ConfirmSettings, stands: Callable[[str], str]) -> None:
-    for name in ("user", "caller", "secret"):
-        given = getattr(confirm, name)
-        if confirm.url and not (given.is_set if isinstance(given, Secret) else given):
-            where = stands("sync.confirm.url")
-            raise ConfigError(f"{where}: `sync.confirm.url` is set, so `sync.confirm.{name}` must be set too")
+def _lacking(settings: Settings) -> Iterator[Problem]:
+    """Yield the settings that need another one, which is not set."""
+    needed = ("user", "caller", "secret") if settings.sync.confirm.url else ()
+    for key in needed:
+        if not _is_set(getattr(settings.sync.confirm, key)):
+            yield "sync.confirm.url", f"`sync.confirm.url` is set, so `sync.confirm.{key}` must be set too"
+    for n, service in enumerate(settings.sync.notify):
+        for key in ("url", "caller", "secret"):
+            if not _is_set(getattr(service, key)):
+                name = f"sync.notify[{n}].{key}"
+                yield "sync.notify", f"`{name}` is empty; set it, or remove this `[[sync.notify]]`"
+    for key, certificate in _CERTIFICATES.items():
+        if attrgetter(key)(settings) and not attrgetter(certificate)(settings):
+            yield key, f"`{key}` is set and `{certificate}` is not; set both, or neither"
 
 
-def _check_notify(services: Sequence[NotifySettings], stands: Callable[[str], str]) -> None:
-    for n, service in enumerate(services):
-        where, name = stands("sync.notify"), f"sync.notify[{n}]"
-        for key, is_set in {"url": service.url, "caller": service.caller, "secret": service.secret.is_set}.items():
-            if not is_set:
-                raise ConfigError(f"{where}: `{name}.{key}` is empty; set it, or remove this `[[sync.notify]]`")
-
-
-def _check_client_certificates(settings: Settings, stands: Callable[[str], str]) -> None:
-    service, sync = settings.service, settings.sync
-    names = {
-        ("service.tls_probe_key", "service.tls_probe_certificate"): service.tls_probe_key
-        and not service.tls_probe_certificate,
-        ("sync.key_file", "sync.cert_file"): sync.key_file and not sync.cert_file,
-    }
-    for (key, certificate), alone in names.items():
-        if alone:
-            raise ConfigError(f"{stands(key)}: `{key}` is set and `{certificate}` is not; set both, or neither")
+def _is_set(value: object) -> bool:
+    return value.is_set if isinstance(value, Secret) else bool(value)
 
 
 def _lower(text: str) -> str:

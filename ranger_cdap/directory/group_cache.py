@@ -68,7 +68,8 @@ class GroupCache:
         self._limits = limits
         self._known: OrderedDict[str, tuple[CachedGroups | CachedFailure, float]] = OrderedDict()
         self._running: dict[str, Lookup] = {}
-        self._unavailable = ""
+        self.unavailable = ""
+        """The reason why no user can be looked up; empty if there is none."""
         self._try_again = 0.0
         self._last_answer = float("-inf")
 
@@ -84,9 +85,9 @@ class GroupCache:
         if running is not None:
             late = now >= running.began + self._limits.deadline
             return CachedFailure("the lookup does not end") if late else running
-        if self._unavailable:
+        if self.unavailable:
             if now < self._try_again:
-                return CachedFailure(self._unavailable)
+                return CachedFailure(self.unavailable)
             self._try_again = now + self._limits.retry_after  # this lookup tries; the others wait for its outcome
         self._running[user] = Lookup(user, now)
         return Lookup(user, now, is_new=True)
@@ -97,7 +98,7 @@ class GroupCache:
         if outcome.failure:
             self._remember(lookup.user, CachedFailure(outcome.failure), now + self._limits.retry_after)
             if outcome.unavailable_for:
-                self._unavailable, self._try_again = outcome.failure, now + outcome.unavailable_for
+                self.unavailable, self._try_again = outcome.failure, now + outcome.unavailable_for
             elif outcome.has_answered:
                 self._answered(now)
             return
@@ -108,20 +109,15 @@ class GroupCache:
 
     def overdue(self, lookup: Lookup, now: float) -> None:
         """Take note that a lookup has not ended in time: the source is unavailable, unless it answered others since."""
-        if self._last_answer < lookup.began and not self._unavailable:
-            self._unavailable = "no answer in time"
+        if self._last_answer < lookup.began and not self.unavailable:
+            self.unavailable = "no answer in time"
             self._try_again = now + self._limits.retry_after
-
-    @property
-    def unavailable(self) -> str:
-        """The reason why no user can be looked up; empty if there is none."""
-        return self._unavailable
 
     def __len__(self) -> int:
         return len(self._known)
 
     def _answered(self, now: float) -> None:
-        self._unavailable = ""
+        self.unavailable = ""
         self._last_answer = now
 
     def _remember(self, user: str, what: CachedGroups | CachedFailure, until: float) -> None:

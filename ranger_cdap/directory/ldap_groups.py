@@ -53,15 +53,14 @@ class LdapGroups:
         self._settings = settings
         self._patience = deadline / 2
         self._context: ssl.SSLContext = ldap_tls_context(ca_file)
-        self._lock = threading.Lock()
-        self._idle: list[LdapConnection] = []
         self._failed: dict[str, float] = {}
+        self.after_fork()
         restart_after_fork(self)
 
     def after_fork(self) -> None:
         """Leave the connections to the parent."""
         self._lock = threading.Lock()
-        self._idle = []
+        self._idle: list[LdapConnection] = []
 
     def look_up(self, user: str, deadline: float) -> frozenset[str] | None:
         """Return the groups of a user; None if the directory has no such user.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from ranger_cdap.config import Configuration, addresses
 from ranger_cdap.doctor.accounts import accounts, examine_account, examine_service
@@ -54,16 +55,18 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     if policies or "service" not in reported:
         yield from examine_service(settings, policies)
     users = Users.of(settings)
-    yield from examine_cache(settings, users, policies.policy_version if policies else None, now())
-    yield from examine_rules(settings)
-    yield from examine_scripts()
-    yield from examine_group_sources(settings)
-    yield from examine_audit(settings, users)
-    yield from examine_decision_service(settings, users)
-    yield from examine_sources(settings, users)
-    yield from examine_ownership(settings, now())
-    yield from examine_notification(settings)
-    yield from examine_state(settings, users)
-    yield from examine_secret_files(settings, users)
-    yield from examine_secrets(configuration.exposed)
-    yield from examine_java_keys(configuration.not_used)
+    yield from chain(
+        examine_cache(settings, users, policies.policy_version if policies else None, now()),
+        examine_rules(settings),
+        examine_scripts(),
+        examine_group_sources(settings),
+        examine_audit(settings, users),
+        examine_decision_service(settings, users),
+        examine_sources(settings, users),
+        examine_ownership(settings, now()),
+        examine_notification(settings),
+        examine_state(settings, users),
+        examine_secret_files(settings, users),
+        examine_secrets(configuration.exposed),
+        examine_java_keys(configuration.not_used),
+    )

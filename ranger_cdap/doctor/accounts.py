@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,12 +11,11 @@ import msgspec
 import servicedef
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.doctor.administrators import examine_administrators
-from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+from ranger_cdap.doctor.finding import SETUP, Finding, failed, note, skipped, well
 from ranger_cdap.doctor.lookup import examine_lookup
-from ranger_cdap.doctor.rights import GRANT, INCLUDED, SERVICE_ADMIN, Proof, prove
+from ranger_cdap.doctor.rights import GRANT, INCLUDED, SERVICE_ADMIN, Proof, prove, readable
 from ranger_cdap.errors import (
     AuthenticationFailed,
-    PolicySetError,
     RangerAdminError,
     ServiceDisabled,
     ServiceNotFound,
@@ -33,11 +31,8 @@ from ranger_cdap.policies.manage.service_setup import (
     plan,
 )
 from ranger_cdap.policies.refresh.cache import command_downloader
-from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.download import ServicePolicies
-from ranger_cdap.ranger_model.policy import Policy
 
-_SETUP: Final = "run `ranger-cdap setup`"
 _OLDER: Final = "use a newer Ranger, or do without; docs/reference/compatibility.md has what each release lacks"
 # Remedies for a refused sign-in, by authentication method; `{0}` is the beginning of the names of the settings.
 _SIGN_IN: Final[Mapping[str, str]] = {
@@ -115,7 +110,7 @@ def _definition(definition: dict[str, Any] | None, settings: Settings) -> Findin
     step = plan(DesiredState.of(settings), CurrentState(definition, None, ()))[0]
     if step.change is SetupAction.KEEP:
         return well("service definition", "registered and complete")
-    return failed("service definition", "not registered" if not definition else step.detail, _SETUP)
+    return failed("service definition", "not registered" if not definition else step.detail, SETUP)
 
 
 def _rights(
@@ -126,7 +121,7 @@ def _rights(
     try:
         proven = prove(admin, account.username, service, by, known)
     except ServiceNotFound:
-        return [failed("service", f"Ranger Admin has no service `{service}`", _SETUP)], None
+        return [failed("service", f"Ranger Admin has no service `{service}`", SETUP)], None
     except ServiceDisabled:
         return [failed("service", f"`{service}` is disabled", "enable it in Ranger Admin")], None
     findings = [_right(account, service, right, proof) for right, proof in proven.proofs.items()]
@@ -142,7 +137,7 @@ def _right(account: Account, service: str, right: str, proof: Proof) -> Finding:
     if proof:
         advice = f"remove it from `{right}` of service `{service}`, or make it an ordinary user of Ranger"
         return well(check, "present") if wanted else failed(check, "present, but must not be", advice)
-    how = " in Ranger Admin" if right == GRANT else f": {_SETUP}"
+    how = " in Ranger Admin" if right == GRANT else f": {SETUP}"
     advice = f"add it to `{right}` of service `{service}`{how}"
     return failed(check, "missing", advice) if wanted else well(check, "absent, and not needed")
 
@@ -161,22 +156,15 @@ def examine_service(settings: Settings, policies: ServicePolicies | None) -> Ite
     for account in accounts(settings):
         if account.username:
             yield _purpose(account, settings, policies)
-    yield from examine_administrators(settings, policies, _readable(policies))
+    yield from examine_administrators(settings, policies, readable(policies))
 
 
 def _purpose(account: Account, settings: Settings, policies: ServicePolicies) -> Finding:
     check = f"policies of {account}"
     if account.username == settings.master.name:
         return note(check, "also CDAP's master user", "use one account per purpose")
-    giving = [p for p in _readable(policies) if any(account.username in item.users for item in p.policy_items)]
+    giving = [p for p in readable(policies) if any(account.username in item.users for item in p.policy_items)]
     if not giving:
         return well(check, "none grants it access")
     numbers = ", ".join(str(policy.id) for policy in giving[:10])
     return failed(check, f"granted access by policy {numbers}", "remove it from these policies: it needs none")
-
-
-def _readable(policies: ServicePolicies) -> Iterator[Policy]:
-    """Yield the readable policies; `ranger-cdap policies lint` reports the others."""
-    for raw in policies.policies or ():
-        with suppress(PolicySetError):
-            yield decode_policy(raw)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ranger_cdap.config import Settings
-from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+from ranger_cdap.doctor.finding import SETUP, Finding, failed, note, skipped, well
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.policies.manage.proposed_admins import desired_state, read_proposal
@@ -17,7 +17,6 @@ from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.download import ServicePolicies
 from ranger_cdap.ranger_model.policy import Policy
 
-_SETUP: Final = "run `ranger-cdap setup`"
 _SHOWN: Final = 10
 
 
@@ -29,7 +28,7 @@ def examine_administrators(
     wanted = desired_state(settings, existing)
     changes = [step for step in policy_steps(wanted, existing) if step.change is not SetupAction.KEEP]
     if changes:
-        yield failed("rights by `setup`", "they differ from the settings: " + "; ".join(map(str, changes)), _SETUP)
+        yield failed("rights by `setup`", "they differ from the settings: " + "; ".join(map(str, changes)), SETUP)
     else:
         yield well("rights by `setup`", "as the settings have them")
     if settings.admin.from_cdap:
@@ -48,7 +47,7 @@ def examine_administrators(
         texts = [f"{holder} lacks {', '.join(missing)}" for holder, missing in lacking.items()]
         receivers = {holder for step in changes for holder in step.receivers}
         denied = "allow what other policies deny: `ranger-cdap policies export` has them"
-        advice = _SETUP if receivers & set(lacking) else denied
+        advice = SETUP if receivers & set(lacking) else denied
         yield failed(check, f"on instance `{settings.cdap.instance}` {'; '.join(texts)}", advice)
         return
     others = {

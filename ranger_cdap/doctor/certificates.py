@@ -12,10 +12,9 @@ from typing import Final
 from ranger_cdap.config import Settings
 from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.doctor.finding import Finding, failed, note, well
+from ranger_cdap.doctor.network import DAY, EXPIRES_SOON
 from ranger_cdap.errors import reason
 
-_DAY: Final = 24 * 3600
-_EXPIRES_SOON: Final = 30 * _DAY
 _BEGIN: Final = "-----BEGIN CERTIFICATE-----"
 _END: Final = "-----END CERTIFICATE-----"
 _SEQUENCE, _EXPLICIT_VERSION, _UTC_TIME = 0x30, 0xA0, 0x17
@@ -58,13 +57,13 @@ def _examine(setting: str, file: Path, now: float, *, of_authorities: bool = Fal
     if over:
         return note(check, f"{len(over)} of {len(ends)} authorities in `{file}` have expired", "remove them")
     seen = f"valid for {_days(first - now)}"
-    if first - now > _EXPIRES_SOON:
+    if first - now > EXPIRES_SOON:
         return well(check, seen)
     return note(check, seen, "add the authority that replaces it" if of_authorities else "renew it")
 
 
 def _days(seconds: float) -> str:
-    return f"{int(seconds // _DAY)} days"
+    return f"{int(seconds // DAY)} days"
 
 
 def _ends(text: str) -> list[float]:

@@ -41,11 +41,9 @@ class Kept:
             status = directory.stat()
         except FileNotFoundError:
             return note(self.check, f"`{directory}` does not exist", f"nothing to do: {self.made_by} creates it")
-        except PermissionError as e:
-            if users.of_viewer and self.program not in users.of_viewer:
-                return well(self.check, f"`{directory}` is not accessible to user {users.viewer}, as it should be")
-            return failed(self.check, f"`{directory}` cannot be examined: {reason(e)}", f"correct `{self.setting}`")
         except OSError as e:
+            if isinstance(e, PermissionError) and users.of_viewer and self.program not in users.of_viewer:
+                return well(self.check, f"`{directory}` is not accessible to user {users.viewer}, as it should be")
             return failed(self.check, f"`{directory}` cannot be examined: {reason(e)}", f"correct `{self.setting}`")
         if problem := self._problem(directory, status, users):
             return failed(

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+AS_SYNC: Final = "run this as the user of the sync job as well"
+SETUP: Final = "run `ranger-cdap setup`"
 
 
 class Health(StrEnum):

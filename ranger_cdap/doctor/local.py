@@ -66,15 +66,15 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
     extras = ["decisions that cannot be audited are denied"] * audit.required + ["records are chained"] * audit.chain
     where = ", ".join(_places(audit).get(name, f"`{name}`") for name in audit.sinks)
     yield well(check, "; ".join([f"records go to {where}", *extras]))
-    if "solr" in audit.sinks:
-        yield _index(settings, "solr", "Solr", audit.solr_password if audit.solr_username else None)
-    if "elasticsearch" in audit.sinks:
-        password = audit.elasticsearch_password if audit.elasticsearch_username else None
-        yield _index(settings, "elasticsearch", "Elasticsearch", password)
-    if "kafka" in audit.sinks:
-        yield _index(settings, "kafka", "Kafka", audit.kafka_password if audit.kafka_username else None)
-    if "hdfs" in audit.sinks:
-        yield _index(settings, "hdfs", "the file system", None)
+    servers = {
+        "solr": ("Solr", audit.solr_username, audit.solr_password),
+        "elasticsearch": ("Elasticsearch", audit.elasticsearch_username, audit.elasticsearch_password),
+        "kafka": ("Kafka", audit.kafka_username, audit.kafka_password),
+        "hdfs": ("the file system", "", Secret("")),
+    }
+    for name, (title, username, password) in servers.items():
+        if name in audit.sinks:
+            yield _index(settings, name, title, password if username else None)
     yield from examine_audit_directories(settings, users)
 
 
@@ -157,14 +157,10 @@ def examine_rules(settings: Settings) -> Iterator[Finding]:
         return
     if enforce.operations is None and enforce.entity_types is None:
         yield well(check, f"everything is enforced, by profile `{settings.cdap.profile}`")
-    elif enforce.outside == "deny":
-        yield note(check, "enforcement is partial: everything else is denied", "remove `[enforce]` to enforce all")
     else:
-        yield note(
-            check,
-            "enforcement is partial: everything else is ALLOWED and only reported",
-            "remove `[enforce]` to enforce everything",
-        )
+        rest = "denied" if enforce.outside == "deny" else "ALLOWED and only reported"
+        advice = "remove `[enforce]` to enforce everything"
+        yield note(check, f"enforcement is partial: everything else is {rest}", advice)
     yield from _administrators(settings)
 
 

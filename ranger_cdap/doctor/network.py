@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator
@@ -21,8 +22,8 @@ from ranger_cdap.config import (
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.errors import reason
 
-_DAY: Final = 24 * 3600
-_EXPIRES_SOON: Final = 30 * _DAY
+DAY: Final = 24 * 3600
+EXPIRES_SOON: Final = 30 * DAY
 _CLOCKS_AGREE: Final = 60.0
 
 
@@ -92,6 +93,15 @@ def _audit_kafka(settings: Settings) -> Finding | None:
     )
 
 
+def has_field(body: bytes, name: str, value: str) -> bool:
+    """Return whether an answer is a JSON object that has this value in a field."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and found.get(name) == value
+
+
 def no_connection(error: OSError) -> str:
     """Return why there is no connection, in words for the operator of the other side."""
     if isinstance(error, TimeoutError):
@@ -134,8 +144,8 @@ def _certificate(connection: ssl.SSLSocket, url: str, now: float) -> Finding:
     check = f"TLS of {url}"
     expiry = (connection.getpeercert() or {}).get("notAfter")
     left = ssl.cert_time_to_seconds(str(expiry)) - now
-    seen = f"certificate accepted, valid for {int(left // _DAY)} days"
-    return well(check, seen) if left > _EXPIRES_SOON else note(check, seen, "renew the certificate of Ranger Admin")
+    seen = f"certificate accepted, valid for {int(left // DAY)} days"
+    return well(check, seen) if left > EXPIRES_SOON else note(check, seen, "renew the certificate of Ranger Admin")
 
 
 def _clock(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Finding:

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from ranger_cdap.config import NotifySettings, Settings
-from ranger_cdap.doctor.finding import Finding, failed, note, well
+from ranger_cdap.doctor.finding import AS_SYNC, Finding, failed, note, well
 from ranger_cdap.service.decisions.notification import NotifyResult, rehearse
-
-_AS_SYNC = "run this as the user of the sync job as well"
 
 
 def examine_notification(settings: Settings) -> Iterator[Finding]:
@@ -21,7 +19,7 @@ def examine_notification(settings: Settings) -> Iterator[Finding]:
     for service in services:
         check = f"notifying `{service.url}`"
         if problem := service.secret.problem:
-            yield note(check, f"not tried: {problem}", _AS_SYNC)
+            yield note(check, f"not tried: {problem}", AS_SYNC)
         else:
             yield _finding(check, next(results))
 

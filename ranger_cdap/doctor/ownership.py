@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from pathlib import Path
@@ -12,7 +11,8 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings, SourceSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.config.named_file import read_regular
-from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
+from ranger_cdap.doctor.finding import AS_SYNC, Finding, failed, note, skipped, well
+from ranger_cdap.doctor.network import has_field
 from ranger_cdap.errors import ConfigError, reason
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
@@ -25,7 +25,6 @@ _MESSAGES: Final = frozenset({"audit", "audit-kafka", "audit-messaging"})
 _KNOWN: Final = EntityId("namespace", ("default",))
 _TIMEOUT: Final = 5.0
 _LARGEST: Final = 1 << 20
-_AS_SYNC: Final = "run this as the user of the sync job as well"
 _PATTERN: Final = frozenset("*?[{\\")
 
 
@@ -132,7 +131,7 @@ def _cdap(settings: Settings) -> Finding:
         tls = TlsFiles(settings.network.ca_file)
         exchange = Exchange(tls, connect_timeout=_TIMEOUT, read_timeout=_TIMEOUT)
     except PermissionError as e:
-        return note(check, f"not tried: token file `{e.filename}` cannot be read: {reason(e)}", _AS_SYNC)
+        return note(check, f"not tried: token file `{e.filename}` cannot be read: {reason(e)}", AS_SYNC)
     except (ConfigError, OSError, UnicodeDecodeError) as e:
         return failed(check, str(e), "correct `[sync.confirm]` or `network.ca_file`")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -144,7 +143,7 @@ def _cdap(settings: Settings) -> Finding:
         return failed(check, f"CDAP at `{url}` cannot be reached: {e}", "correct `sync.confirm.url`, or start CDAP")
     finally:
         exchange.close()
-    if status != HTTPStatus.OK or not _is_default(body):
+    if status != HTTPStatus.OK or not has_field(body, "name", "default"):
         return failed(
             check,
             f"CDAP at `{url}` does not show the account the namespace `default` (HTTP {status})",
@@ -153,18 +152,10 @@ def _cdap(settings: Settings) -> Finding:
     return well(check, f"CDAP at `{url}` shows the namespace `default`")
 
 
-def _is_default(body: bytes) -> bool:
-    try:
-        found = json.loads(body)
-    except ValueError:
-        return False
-    return isinstance(found, dict) and found.get("name") == "default"
-
-
 def _decision(settings: Settings) -> Finding:
     check, confirm = "decisions about the account that asks CDAP", settings.sync.confirm
     if problem := confirm.secret.problem:
-        return note(check, f"not tried: {problem}", _AS_SYNC)
+        return note(check, f"not tried: {problem}", AS_SYNC)
     try:
         with EvaluationClient(settings) as client:
             allowed = client.may_get(_KNOWN)

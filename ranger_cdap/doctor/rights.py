@@ -6,7 +6,8 @@ Ranger shows the lists of a service to Ranger administrators only, so each right
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
@@ -16,6 +17,7 @@ from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies
 from ranger_cdap.ranger_model.download import ServicePolicies
+from ranger_cdap.ranger_model.policy import Policy
 
 POLICY_DOWNLOAD: Final = "policy.download.auth.users"
 TAG_DOWNLOAD: Final = "tag.download.auth.users"
@@ -123,7 +125,7 @@ def _administers(
         listed = {policy.id for policy in admin.list_policies(service)}
     except RangerAdminError as e:
         return str(e)
-    needed = _ids(downloaded)
+    needed = {policy.id for policy in readable(downloaded)} if downloaded else set()
     if needed - listed:
         hidden = "it sees only some of the policies" if listed else "it sees none of the policies"
         return False if isinstance(standing, str) else f"Ranger's answers contradict each other: {hidden}"
@@ -132,11 +134,8 @@ def _administers(
     return True
 
 
-def _ids(downloaded: ServicePolicies | None) -> set[int | None]:
-    ids = set[int | None]()
-    for raw in (downloaded.policies or ()) if downloaded else ():
-        try:
-            ids.add(decode_policy(raw).id)
-        except PolicySetError:
-            continue  # `ranger-cdap policies lint` reports it
-    return ids
+def readable(policies: ServicePolicies) -> Iterator[Policy]:
+    """Yield the readable policies; `ranger-cdap policies lint` reports the others."""
+    for raw in policies.policies or ():
+        with suppress(PolicySetError):
+            yield decode_policy(raw)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import re
 import ssl
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,7 @@ from ranger_cdap.config import CallerSettings, JwtSettings, ServiceSettings, Set
 from ranger_cdap.config.named_file import opened_for_library
 from ranger_cdap.doctor.directories import examine_events
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
-from ranger_cdap.doctor.network import no_connection
+from ranger_cdap.doctor.network import has_field, no_connection
 from ranger_cdap.doctor.users import Users
 from ranger_cdap.errors import ConfigError, ServerError, reason
 from ranger_cdap.policies.client.sign_in import show_certificate
@@ -148,7 +147,7 @@ def _running(service: ServiceSettings) -> Iterable[Finding]:
         return [_no_response(service, e)]
     finally:
         connection.close()
-    if not _is_ours(body):
+    if not has_field(body, "service", _NAME):
         return [
             failed(
                 check,
@@ -174,14 +173,6 @@ def _no_response(service: ServiceSettings, error: OSError) -> Finding:
         f"it does not answer on port {service.port}: {no_connection(error)}",
         "start it: `ranger-cdap serve`",
     )
-
-
-def _is_ours(body: bytes) -> bool:
-    try:
-        found = json.loads(body)
-    except ValueError:
-        return False
-    return isinstance(found, dict) and found.get("service") == _NAME
 
 
 def _agreement(metrics: bytes) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from ranger_cdap.cli.invocation import Invocation
@@ -86,18 +86,15 @@ def line_of_event(event: str) -> str:
     return line if _LINE.fullmatch(line) else ""
 
 
-def print_changes(invocation: Invocation, lives: Iterable[Life]) -> None:
+def print_changes(invocation: Invocation, lives: Collection[Life]) -> None:
     """Print the lives after a manual override, and the effect of the next run."""
-    pending = False
     for life in lives:
-        pending = pending or life.state is not State.KNOWN
         match life.state:
             case State.CLOSING:
-                former = life.holder
-                invocation.console.print(f"{life.entity}: the grant of `{former}` is to be revoked")
+                invocation.console.print(f"{life.entity}: the grant of `{life.holder}` is to be revoked")
             case State.PENDING:
                 invocation.console.print(f"{life.entity}: `{life.creator}` is its creator; their grant is pending")
             case _:
                 invocation.console.print(f"{life.entity}: it has no creator")
-    if pending:
+    if any(life.state is not State.KNOWN for life in lives):
         invocation.console.print("the next `ranger-cdap sync run` sends it")

@@ -97,8 +97,10 @@ def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
         if doubted and not life.revoke:
             continue
         try:
-            if closing or doubted:
-                yield _closing(life, settings) if closing else _revoking_doubted(life, settings)
+            if closing:
+                yield _revocation(life, life.become(State.CLOSED, reason=""), settings)
+            elif doubted:  # it stays contested or suspended
+                yield _revocation(life, life.become(life.state, revoke=False, **WITHOUT_GRANT), settings)
             else:
                 yield _granting(life, settings)
         except UnsafeGrant as e:
@@ -109,15 +111,6 @@ def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
             yield NoOp(life, life.become(state, reason=reason))
         except PluginError as e:
             yield NoOp(life, life.become(State.PENDING, reason=str(e)))
-
-
-def _closing(life: Life, settings: PlanSettings) -> Step:
-    return _revocation(life, life.become(State.CLOSED, reason=""), settings)
-
-
-def _revoking_doubted(life: Life, settings: PlanSettings) -> Step:
-    """Revoke the grant of a contested or suspended life without changing the life's state."""
-    return _revocation(life, life.become(life.state, revoke=False, **WITHOUT_GRANT), settings)
 
 
 def _granting(life: Life, settings: PlanSettings) -> Step:

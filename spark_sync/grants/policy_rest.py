@@ -10,6 +10,9 @@ from ranger_cdap.ranger_model.policy import Policy
 class PolicyRest(Protocol):
     """The part of `RangerAdmin` that writes and looks up policies."""
 
+    def list_policies(self, service: str) -> list[Policy]:
+        """Return all policies of a service that the account may see."""
+
     def create_policy(self, policy: Policy) -> Policy:
         """Create a policy."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
@@ -69,17 +69,10 @@ class AuditFacts:
 
 def gather(facts: Iterable[Fact], names: Mapping[str, str]) -> AuditFacts:
     """Return the sum of facts; `names` are those for people of all files, also of those without lines."""
-    uses: list[Use] = []
-    parts: list[PartCount] = []
-    bad: list[BadPlace] = []
-    for fact in _summed(facts):
-        match fact:
-            case Use():
-                uses.append(fact)
-            case PartCount():
-                parts.append(fact)
-            case BadPlace():
-                bad.append(fact)
+    summed = _summed(facts)
+    uses = [fact for fact in summed if isinstance(fact, Use)]
+    parts = [fact for fact in summed if isinstance(fact, PartCount)]
+    bad = [fact for fact in summed if isinstance(fact, BadPlace)]
     return AuditFacts(
         files=tuple(_files(parts, names)),
         rejected=tuple(_places(parts, bad, names))[:MOST_SHOWN],
@@ -100,7 +93,7 @@ def merged(one: Fact, other: Fact) -> Fact:
     return one
 
 
-def _summed(facts: Iterable[Fact]) -> Iterable[Fact]:
+def _summed(facts: Iterable[Fact]) -> Collection[Fact]:
     found: dict[tuple[object, ...], Fact] = {}
     for fact in facts:
         known = found.get(key := key_of(fact))
@@ -117,11 +110,8 @@ def _files(parts: Iterable[PartCount], names: Mapping[str, str]) -> Iterator[tup
 
 
 def _sum(counts: Iterable[LineCounts]) -> LineCounts:
-    found = [0] * 6
-    for one in counts:
-        for n, name in enumerate(LineCounts.__slots__):
-            found[n] += getattr(one, name)
-    return LineCounts(*found)
+    rows = list(counts)
+    return LineCounts(*(sum(getattr(row, name) for row in rows) for name in LineCounts.__slots__))
 
 
 def _places(parts: Iterable[PartCount], bad: Iterable[BadPlace], names: Mapping[str, str]) -> Iterator[RejectedLine]:

@@ -7,7 +7,8 @@ are all its lines, whatever they hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
@@ -89,18 +90,14 @@ Decide: TypeAlias = Callable[[AuditEvent], Redecided]
 def tally(lines: Iterable[LineSource], period: Period, decide: Decide) -> Iterator[Fact]:
     """Yield the facts of lines, those of each part of a file in sequence; equal facts may come several times."""
     sums = _Sums()
-    part: _Part | None = None
-    for line in lines:
-        if part is None or (line.file, line.block) != (part.file, part.block):
-            if part is not None:
-                yield part.count()
-            part = _Part(line.file, line.block)
-        bad = part.read(line.content, period, decide, sums)
-        if bad is not None:
-            yield bad
-        if sums.is_large:
-            yield from sums.taken()
-    if part is not None:
+    for (file, block), of_part in groupby(lines, key=lambda line: (line.file, line.block)):
+        part = _Part(file, block)
+        for line in of_part:
+            bad = part.read(line.content, period, decide, sums)
+            if bad is not None:
+                yield bad
+            if sums.is_large:
+                yield from sums.taken()
         yield part.count()
     yield from sums.taken()
 
@@ -109,7 +106,7 @@ class _Sums:
     """Sums of equal uses, held until they are many."""
 
     def __init__(self) -> None:
-        self._uses: dict[tuple[Any, ...], list[int]] = {}
+        self._uses: dict[tuple[Any, ...], tuple[int, int, int]] = {}
 
     @property
     def is_large(self) -> bool:
@@ -127,57 +124,48 @@ class _Sums:
             now.policy,
             now.reason,
         )
-        found = self._uses.get(key)
-        if found is None:
-            self._uses[key] = [event.count, event.time, event.time]
-        else:
-            found[0] += event.count
-            found[1] = min(found[1], event.time)
-            found[2] = max(found[2], event.time)
+        times, first, last = self._uses.get(key, (0, event.time, event.time))
+        self._uses[key] = times + event.count, min(first, event.time), max(last, event.time)
 
     def taken(self) -> Iterator[Fact]:
-        yield from (Use(*key, *found) for key, found in self._uses.items())
+        yield from (Use._make((*key, *found)) for key, found in self._uses.items())
         self._uses.clear()
 
 
+@dataclass(slots=True)
 class _Part:
     """A part of a file and the counts of its lines."""
 
-    def __init__(self, file: str, block: int) -> None:
-        self.file = file
-        self.block = block
-        self._lines = self._accepted = self._rejected = self._marks = self._others = self._outside = 0
+    file: str
+    block: int
+    lines: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    marks: int = 0
+    others: int = 0
+    outside: int = 0
 
     def count(self) -> PartCount:
-        return PartCount(
-            self.file,
-            self.block,
-            self._lines,
-            self._accepted,
-            self._rejected,
-            self._marks,
-            self._others,
-            self._outside,
-        )
+        return PartCount(*astuple(self))
 
     def read(self, content: bytes, period: Period, decide: Decide, sums: _Sums) -> BadPlace | None:
-        self._lines += 1
+        self.lines += 1
         try:
             event = read_audit_line(_text(content))
         except BadLine as e:
-            self._rejected += 1
-            if self._rejected > MOST_REJECTED:
+            self.rejected += 1
+            if self.rejected > MOST_REJECTED:
                 return None
             shown = content[: SHOWN * 4].decode("utf-8", "replace")[:SHOWN]
-            return BadPlace(self.file, self.block, self._lines, str(e), shown)
+            return BadPlace(self.file, self.block, self.lines, str(e), shown)
         if event is None:
-            self._marks += 1
+            self.marks += 1
         elif event.service != period.service:
-            self._others += 1
+            self.others += 1
         elif not period.since <= event.time < period.until:
-            self._outside += 1
+            self.outside += 1
         else:
-            self._accepted += 1
+            self.accepted += 1
             sums.add(event, decide(event))
         return None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
 _KEY = ("instance", "entity", "number")
 
 
+@dataclass(frozen=True, slots=True)
 class BulkLedger:
     """The tables of a `DeltaLedger` in a Spark session; under its lease."""
 
-    def __init__(self, spark: SparkSession, directory: Path, instance: str) -> None:
-        self._spark = spark
-        self._directory = directory
-        self._instance = instance
+    spark: SparkSession
+    directory: Path
+    instance: str
 
     def add_events(self, events: DataFrame, round_: int) -> int:
         """Store the events whose (source, id) is new under the number of a round, and return how many."""
@@ -58,9 +59,9 @@ class BulkLedger:
             touched = _persisted(kept, affected_by(_persisted(kept, new), events, lives))
             above = _persisted(kept, events_above(events))
             found = histories(touched, events, above, lives).select(to_json(F.struct("*"))).rdd
-            rows = found.mapPartitions(partial(folded, decide, self._instance))
+            rows = found.mapPartitions(partial(folded, decide, self.instance))
             # Persisted, because a merge reads its source more than once.
-            changes = _persisted(kept, self._spark.createDataFrame(rows, "row string", verifySchema=False))
+            changes = _persisted(kept, self.spark.createDataFrame(rows, "row string", verifySchema=False))
             if not changes.isEmpty():
                 parsed = F.from_json("row", struct_of(CHANGES), {"mode": "FAILFAST"})
                 self._merge(changes.select(parsed.alias("life")).select("life.*"))
@@ -77,7 +78,7 @@ class BulkLedger:
     def maintain(self, *, now: int, keep_days: int) -> None:
         """Merge changed lives, delete old decided events, compact the tables (see `maintenance.clean`)."""
         self.merge_changes()
-        clean(self._spark, self._directory, now=now, keep_days=keep_days)
+        clean(self.spark, self.directory, now=now, keep_days=keep_days)
 
     def _merge(self, new: DataFrame) -> None:
         columns: dict[str, str | Column] = {name: f"new.{name}" for name in LIVES.names}
@@ -92,10 +93,10 @@ class BulkLedger:
         )
 
     def _table(self, name: str) -> DeltaTable:
-        return DeltaTable.forPath(self._spark, str(self._directory / name))
+        return DeltaTable.forPath(self.spark, str(self.directory / name))
 
     def _here(self, name: str) -> DataFrame:
-        return self._table(name).toDF().where(F.col("instance") == self._instance)
+        return self._table(name).toDF().where(F.col("instance") == self.instance)
 
 
 def _is_new(progress: FoldProgress) -> Column:

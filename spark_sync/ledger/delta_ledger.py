@@ -60,7 +60,7 @@ class DeltaLedger:
         self._few = few
         self._tables = LedgerTables(directory)
         self._queries = LedgerQueries(instance)
-        self._progress = FoldProgressFile(self._directory, instance)
+        self._progress = FoldProgressFile(self._directory / f"progress-{instance}.json")
         self._groups: tuple[tuple[TableVersion, TableVersion], list[tuple[GrantGroup, int]]] | None = None
 
     def add_events(self, events: Sequence[EntityEvent]) -> int:

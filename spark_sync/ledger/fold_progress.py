@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from ranger_cdap.disk import replace_file
-from ranger_cdap.errors import SyncError, reason
+from ranger_cdap.errors import SyncError
+from spark_sync.ledger.state_file import write_state
 
 
 class FoldProgress(msgspec.Struct, frozen=True):
@@ -21,11 +22,11 @@ class FoldProgress(msgspec.Struct, frozen=True):
     closed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class FoldProgressFile:
     """The progress of a CDAP instance."""
 
-    def __init__(self, directory: Path, instance: str) -> None:
-        self._path = directory / f"progress-{instance}.json"
+    path: Path
 
     def read(self) -> FoldProgress:
         """Return the progress; that of a beginning if there is no file.
@@ -34,11 +35,11 @@ class FoldProgressFile:
             SyncError: the file cannot be read.
         """
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=FoldProgress)
+            return msgspec.json.decode(self.path.read_bytes(), type=FoldProgress)
         except FileNotFoundError:
             return FoldProgress()
         except (OSError, msgspec.DecodeError) as e:
-            raise SyncError(f"`{self._path}` cannot be read ({type(e).__name__}); delete it to fold all again") from e
+            raise SyncError(f"`{self.path}` cannot be read ({type(e).__name__}); delete it to fold all again") from e
 
     def write(self, progress: FoldProgress) -> None:
         """Replace the file durably.
@@ -46,7 +47,4 @@ class FoldProgressFile:
         Raises:
             SyncError: it cannot be written.
         """
-        try:
-            replace_file(self._path, [msgspec.json.encode(progress)])
-        except OSError as e:
-            raise SyncError(f"`{self._path}` cannot be written: {reason(e)}") from e
+        write_state(self.path, progress)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from ranger_cdap.disk import replace_file
-from ranger_cdap.errors import LedgerLost, SyncError, reason
+from ranger_cdap.errors import LedgerLost, SyncError
+from spark_sync.ledger.state_file import write_state
 
 CHECKPOINTS = "checkpoints"
 """The directory below the state directory that records how far each source was read."""
@@ -58,12 +58,7 @@ def save(checkpoints: Path, now: TableVersions) -> None:
     Raises:
         SyncError: they cannot be written.
     """
-    path = checkpoints / NAME
-    try:
-        checkpoints.mkdir(parents=True, exist_ok=True)
-        replace_file(path, [msgspec.json.encode(now)])
-    except OSError as e:
-        raise SyncError(f"`{path}` cannot be written: {reason(e)}") from e
+    write_state(checkpoints / NAME, now)
 
 
 _ADVICE = (

@@ -17,12 +17,11 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings, SourceSettings
-from ranger_cdap.disk import replace_file
-from ranger_cdap.errors import SyncError, reason
 from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.life import Life
+from spark_sync.ledger.state_file import write_state
 from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import Existence, Round, events_of, questions
 from spark_sync.sources import watermarks
@@ -120,7 +119,7 @@ def confirm_round(
     if ended is None:
         logger.warning("CDAP's answers are discarded: the decision service of source `%s` is silent", source.name)
         return []
-    _write(directory, recorded_questions(lives, asked, entities, now))
+    write_state(directory / FILE, recorded_questions(lives, asked, entities, now))
     return list(events_of(found, Round(str(now), source.name, before.watermark, ended)))
 
 
@@ -184,10 +183,3 @@ def _read(directory: Path) -> dict[str, LastQuestion]:
         return msgspec.json.decode((directory / FILE).read_bytes(), type=dict[str, LastQuestion])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return {}
-
-
-def _write(directory: Path, asked: Mapping[str, LastQuestion]) -> None:
-    try:
-        replace_file(directory / FILE, [msgspec.json.encode(asked)])
-    except OSError as e:
-        raise SyncError(f"`{directory / FILE}` cannot be written: {reason(e)}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
@@ -37,20 +37,6 @@ if TYPE_CHECKING:
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
 
-class PolicyReader(Protocol):
-    """The part of `RangerAdmin` that looks policies up."""
-
-    def list_policies(self, service: str) -> list[Policy]:
-        """Return all policies of a service that the account may see."""
-
-    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
-        """Return the policy with that guid."""
-
-
-class RangerClient(PolicyReader, PolicyRest, Protocol):
-    """The part of `RangerAdmin` that looks policies up and writes them."""
-
-
 @dataclass(frozen=True, slots=True)
 class ReconcileReport:
     """Result of a comparison: findings that are left, findings settled by the action, and the changes written."""
@@ -66,7 +52,7 @@ def reconcile(
     inventory: Inventory | None = None,
     action: RepairAction | None = None,
     entities: Collection[EntityId] = (),
-    ranger: PolicyReader | None = None,
+    ranger: PolicyRest | None = None,
 ) -> ReconcileReport:
     """Compare and, with an action, repair the findings it can settle. Ranger is only read.
 
@@ -81,7 +67,7 @@ def reconcile(
         RangerAdminError: Ranger Admin cannot be read; nothing was written.
     """
     planning = plan_settings(settings)
-    connection: AbstractContextManager[PolicyReader] = nullcontext(ranger) if ranger else ranger_admin(settings)
+    connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
     with manual_ledger(settings) as ledger:
         with connection as reader:
             policies = reader.list_policies(planning.service)
@@ -121,7 +107,7 @@ def gather_facts(
     policies: Sequence[Policy],
     inventory: Inventory | None,
     settings: PlanSettings,
-    ranger: PolicyReader,
+    ranger: PolicyRest,
     entities: Collection[EntityId] = (),
 ) -> list[Facts]:
     """Return the facts about these entities, or all. A policy absent from the list is looked up before it counts.

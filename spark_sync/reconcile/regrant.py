@@ -16,6 +16,7 @@ from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
 from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import SENDING, push, ranger_admin
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.grants.writer import StepOutcome
@@ -23,7 +24,7 @@ from spark_sync.ledger.ledger import Ledger, LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Facts
 from spark_sync.reconcile.manual import manual_ledger
-from spark_sync.reconcile.reconcile import RangerClient, gather_facts
+from spark_sync.reconcile.reconcile import gather_facts
 
 FOLLOWING_STATES: Final = (State.KNOWN, State.PENDING, State.APPLIED, State.FAILED)
 """The states of lives whose grant settings may decide."""
@@ -47,7 +48,7 @@ def regrant(
     *,
     entities: Collection[EntityId] = (),
     send: bool = False,
-    ranger: RangerClient | None = None,
+    ranger: PolicyRest | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> RegrantReport:
     """Show which grants of these entities, or of all, the changed settings concern and, with `send`, change them.
@@ -82,7 +83,7 @@ def regrants(
     planning: PlanSettings,
     *,
     entities: Collection[EntityId] = (),
-    ranger: RangerClient | None = None,
+    ranger: PolicyRest | None = None,
 ) -> list[tuple[Life, Life]]:
     """Return the lives that changed settings concern, before and after; policies are read from Ranger.
 
@@ -90,7 +91,7 @@ def regrants(
         InvalidInput: an entity is unknown.
         RangerAdminError: Ranger Admin cannot be read.
     """
-    connection: AbstractContextManager[RangerClient] = nullcontext(ranger) if ranger else ranger_admin(settings)
+    connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
     with connection as reader:
         # Of an entity that is named, any life makes it a known one.
         lives = ledger.lives(list(State) if entities else FOLLOWING_STATES)

@@ -56,7 +56,7 @@ def read(spark: SparkSession, settings: SourceSettings, network: NetworkSettings
     # Paths, not contents: Spark keeps options in its plans.
     files = {"token_file": settings.token_file, "ca_file": network.ca_file and Path(network.ca_file)}
     options |= {name: str(path.absolute()) for name, path in files.items() if path}
-    Topic(options).first_after(time.time_ns() // 1_000_000)
+    next(Topic(options).after(time.time_ns() // 1_000_000), None)
     return spark.readStream.format(FORMAT).options(**options).load()
 
 
@@ -89,14 +89,6 @@ class Topic:
         while page := self._page(start):
             yield from page
             start = page[-1].id
-
-    def first_after(self, start: bytes | int | None) -> TopicMessage | None:
-        """Return the first of the messages of `after`.
-
-        Raises:
-            CdapError: CDAP is unavailable or its answer invalid.
-        """
-        return next(self.after(start), None)
 
     def last(self, now: int) -> bytes | None:
         """Return the id of the last message; `None` if the topic is empty. Reads few messages if some are recent.
@@ -151,17 +143,11 @@ class MessagingSource(DataSource):
         return MessagingReader(self.options)
 
 
-class Span(InputPartition):
-    """The messages after `start` (all if empty), up to `end`; ids in hexadecimal digits."""
-
-    def __init__(self, start: str, end: str) -> None:
-        super().__init__((start, end))
-        self.start = start
-        self.end = end
-
-
 class MessagingReader(DataSourceStreamReader):
-    """Offsets are `{"after": id}`, empty before the first message; a batch is one span, read by one task in pages."""
+    """Offsets are `{"after": id}`, empty before the first message; a batch is one span, read by one task in pages.
+
+    A span is the messages after an id (all if empty), up to another one; ids in hexadecimal digits.
+    """
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = dict(options)
@@ -180,17 +166,16 @@ class MessagingReader(DataSourceStreamReader):
         """Return a single span, because pages must be read in order."""
         if not end["after"] or start["after"] == end["after"]:
             return []
-        return [Span(start["after"], end["after"])]
+        return [InputPartition((start["after"], end["after"]))]
 
     def read(self, partition: InputPartition) -> Iterator[Row]:
         """Return the messages of a span, without those that CDAP has dropped since.
 
         If it dropped the last one, newer messages are read too, and again by the next batch: an event counts once.
         """
-        assert isinstance(partition, Span)
-        start, end = bytes.fromhex(partition.start) or None, bytes.fromhex(partition.end)
+        start, end = map(bytes.fromhex, partition.value)
         place = f"{self._options['url']}/{self._options['topic']}"
-        for message in Topic(self._options).after(start):
+        for message in Topic(self._options).after(start or None):
             yield _line(message.payload), f"{place}/{message.id.hex()}", 0
             if message.id == end:
                 return

@@ -17,6 +17,7 @@ from ranger_cdap.audit.record import EventIds, event_id_of
 from ranger_cdap.audit.sinks import LogSink
 from ranger_cdap.config import AuditSettings, NetworkSettings, Settings, load_settings
 from ranger_cdap.errors import ConfigError
+from tests.audit.undelayed import Undelayed
 from tests.disk_faults import ended_well, full_disk, in_a_child
 
 
@@ -87,7 +88,7 @@ def test_a_hostile_name_stays_inside_its_record(hostile: str, tmp_path: Path, ca
 def test_a_failing_sink_loses_counts_and_warns_once_and_the_others_go_on(caplog: pytest.LogCaptureFixture) -> None:
     broken, fine = Broken(), Broken()
     fine.away = False
-    trail = AuditTrail([broken, fine])
+    trail = AuditTrail([Undelayed(broken), Undelayed(fine)])
 
     trail.write([record(), record()])
     trail.write([record()])

@@ -19,6 +19,7 @@ from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.errors import AuditSinkError
+from tests.audit.undelayed import Undelayed
 from tests.authz.fixtures import authorizer, policy
 from tests.disk_faults import full_disk, in_a_child
 
@@ -152,7 +153,7 @@ class Copies(Disk):
 
 def test_where_the_disk_fails_nothing_is_allowed_and_no_other_sink_has_an_allow() -> None:
     disk, later, copies = Disk(), Disk(), Copies()
-    asked = deciding(AuditTrail([later, copies], GroupCommit(disk, capacity=100)))
+    asked = deciding(AuditTrail([Undelayed(later), Undelayed(copies)], GroupCommit(disk, capacity=100)))
     assert allowed(asked)
     disk.fails = True
     assert not allowed(asked)
@@ -169,7 +170,7 @@ def test_where_the_disk_fails_nothing_is_allowed_and_no_other_sink_has_an_allow(
 def test_a_failing_sink_that_only_gets_copies_denies_nothing() -> None:
     copies = Copies()
     copies.fails = True
-    asked = deciding(AuditTrail([Disk(), copies], GroupCommit(Disk(), capacity=100)))
+    asked = deciding(AuditTrail([Undelayed(Disk()), Undelayed(copies)], GroupCommit(Disk(), capacity=100)))
     assert allowed(asked)
     assert asked.decider._audit.lost == 2
 
@@ -178,7 +179,7 @@ def test_a_disk_that_hangs_denies_and_what_was_not_begun_is_never_written() -> N
     disk = Disk()
     disk.may_answer.clear()
     commit = GroupCommit(disk, capacity=100, patience=0.05)
-    asked = deciding(AuditTrail([Disk()], commit))
+    asked = deciding(AuditTrail([Undelayed(Disk())], commit))
     first = threading.Thread(target=allowed, args=(asked,))
     first.start()
     assert disk.was_asked.wait(PATIENCE)
@@ -194,7 +195,7 @@ def test_decisions_that_wait_together_share_one_write() -> None:
     disk = Disk()
     disk.may_answer.clear()
     commit = GroupCommit(disk, capacity=100, patience=PATIENCE)
-    asked = deciding(AuditTrail([Disk()], commit))
+    asked = deciding(AuditTrail([Undelayed(Disk())], commit))
     answers: list[bool] = []
     threads = [threading.Thread(target=lambda n=n: answers.append(allowed(asked, number=n))) for n in range(33)]
     threads[0].start()
@@ -213,7 +214,7 @@ def test_decisions_that_wait_together_share_one_write() -> None:
 def test_one_request_with_more_records_than_may_wait_is_written_where_none_wait() -> None:
     disk = Disk()
     commit = GroupCommit(disk, capacity=1, patience=PATIENCE)
-    asked = deciding(AuditTrail([Disk()], commit))
+    asked = deciding(AuditTrail([Undelayed(Disk())], commit))
     assert allowed(asked)
     assert disk.writes == 1
     commit.close()
@@ -223,7 +224,7 @@ def test_more_than_may_wait_is_denied() -> None:
     disk = Disk()
     disk.may_answer.clear()
     commit = GroupCommit(disk, capacity=2, patience=PATIENCE)
-    asked = deciding(AuditTrail([Disk()], commit))
+    asked = deciding(AuditTrail([Undelayed(Disk())], commit))
     others = [threading.Thread(target=allowed, args=(asked, "alice", n)) for n in range(2)]
     others[0].start()
     assert disk.was_asked.wait(PATIENCE)

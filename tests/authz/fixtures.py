@@ -23,6 +23,7 @@ from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot, no_groups
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from ranger_cdap.ranger_model.decode import decode_service_policies
+from tests.audit.undelayed import Undelayed
 
 Json = dict[str, Any]
 NOW = 1_800_000_000.0
@@ -116,7 +117,7 @@ def authorizer(
         Decider(
             FixedPolicies(snapshot),
             rules,
-            audit=AuditTrail([memory] if memory else []),
+            audit=AuditTrail([Undelayed(memory)] if memory else []),
             plugins=plugins or plugin_manager(entry_points=False),
             clock=lambda: NOW,
         )

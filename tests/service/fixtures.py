@@ -34,6 +34,7 @@ from ranger_cdap.service.http.server import HttpServer
 from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.table import ROUTES
 from ranger_cdap.telemetry.sdk import Telemetry
+from tests.audit.undelayed import Undelayed
 from tests.authz.fixtures import FixedPolicies, Json, Memory, authorizer, document, policy
 
 READ_AND_WRITE = [
@@ -102,7 +103,7 @@ def basic(name: str, secret: str | None = None) -> str:
 
 def _service(engine: PolicyEngine, memory: Memory) -> RangerService:
     fixed = FixedPolicies(Snapshot(engine, PolicyState.FRESH, ""))
-    return RangerService(engine.service_name, fixed, AuditTrail([memory]))  # type: ignore[arg-type]
+    return RangerService(engine.service_name, fixed, AuditTrail([Undelayed(memory)]))  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -135,7 +136,7 @@ def serving(
         settings=settings,
         authorizer=asked,
         enforcer=AccessEnforcer(asked, master),
-        services={name: RangerService(name, refresher, AuditTrail([memory]))}
+        services={name: RangerService(name, refresher, AuditTrail([Undelayed(memory)]))}
         | {each.service_name: _service(each, memory) for each in others},
         metrics=ServiceMetrics(),
         events=Events.of(settings),

@@ -29,6 +29,7 @@ from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State
 from spark_sync.metrics_file import metrics_text
 from spark_sync.report import RunReport, SourceReport
+from tests.audit.undelayed import Undelayed
 from tests.authz.fixtures import policy
 from tests.disk_faults import full_disk
 from tests.service.event_samples import record
@@ -192,7 +193,7 @@ class Full:
 
 def audit_is_lost(world: World) -> None:
     ((name, service),) = world.state.services.items()
-    trail = AuditTrail([Full()])
+    trail = AuditTrail([Undelayed(Full())])
     world.state.services[name] = RangerService(name, service.refresher, trail)  # type: ignore[index]
     record = AuditRecord(
         repo="cdapdev", reqUser="alice", evtTime=1, access="x", resource="r", resType="dataset", action="read",
@@ -202,7 +203,7 @@ def audit_is_lost(world: World) -> None:
 
 
 def audit_is_required(world: World) -> None:
-    world.state.authorizer.decider._audit = trail = AuditTrail([Full()], GroupCommit(Full(), capacity=10))
+    world.state.authorizer.decider._audit = trail = AuditTrail([Undelayed(Full())], GroupCommit(Full(), capacity=10))
     ((name, service),) = world.state.services.items()
     world.state.services[name] = RangerService(name, service.refresher, trail)  # type: ignore[index]
     assert not world.state.authorizer.check("alice", (), "namespace.get", entity_id("namespace", ("ns1",))).allowed

@@ -13,6 +13,7 @@ from ranger_cdap.audit import AuditRecord, AuditTrail
 from ranger_cdap.audit.commit import GroupCommit
 from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.service.events import check_journal
+from tests.audit.undelayed import Undelayed
 from tests.authz.fixtures import policy
 from tests.disk_faults import full_disk
 from tests.service.event_samples import stamp
@@ -80,7 +81,7 @@ class Disk:
 def require(world: World) -> tuple[Disk, Disk]:
     """The disk that must have each record, and what is to be written later."""
     disk, later = Disk(), Disk()
-    trail = AuditTrail([later], GroupCommit(disk, capacity=1000))
+    trail = AuditTrail([Undelayed(later)], GroupCommit(disk, capacity=1000))
     world.state.authorizer.decider._audit = trail
     for service in world.state.services.values():
         object.__setattr__(service, "audit", trail)

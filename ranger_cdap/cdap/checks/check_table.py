@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-import msgspec
+import msgspec.toml
 
 from ranger_cdap.cdap.profile import Operation, uncovered_rows
 
@@ -109,5 +108,4 @@ def _class_of(frame: str) -> str:
 
 @cache
 def _table() -> _ChecksFile:
-    text = files(__package__).joinpath("checks.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), _ChecksFile)
+    return msgspec.toml.decode(files(__package__).joinpath("checks.toml").read_bytes(), type=_ChecksFile)

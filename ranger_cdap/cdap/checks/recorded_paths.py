@@ -8,13 +8,12 @@ names a fixed one, by itself (`namespace:system`).
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-import msgspec
+import msgspec.toml
 
 from ranger_cdap.cdap.profile import SYNONYMS
 
@@ -58,12 +57,12 @@ class RecordedPath(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def recorded_paths(operation: str) -> tuple[RecordedPath, ...]:
     """Return the recorded paths of an operation, by its name or a synonym; empty if it was never recorded."""
-    return _by_operation().get(SYNONYMS.get(operation, operation), ())
+    return _read("recorded_paths.toml").get(SYNONYMS.get(operation, operation), ())
 
 
 def unrecorded_checks(operation: str) -> tuple[RecordedPath, ...]:
     """Return the checks that the recorded path of an operation lacks, as a path, by its name or a synonym."""
-    return _unrecorded().get(SYNONYMS.get(operation, operation), ())
+    return _read("unrecorded_checks.toml").get(SYNONYMS.get(operation, operation), ())
 
 
 class _PathsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,18 +70,8 @@ class _PathsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _by_operation() -> Mapping[str, tuple[RecordedPath, ...]]:
-    return _read("recorded_paths.toml")
-
-
-@cache
-def _unrecorded() -> Mapping[str, tuple[RecordedPath, ...]]:
-    return _read("unrecorded_checks.toml")
-
-
 def _read(name: str) -> Mapping[str, tuple[RecordedPath, ...]]:
-    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
-    paths = msgspec.convert(tomllib.loads(text), _PathsFile).path
+    paths = msgspec.toml.decode(files(__package__).joinpath(name).read_bytes(), type=_PathsFile).path
     return {
         name: tuple(path for path in paths if path.operation == name)
         for name in dict.fromkeys(path.operation for path in paths)

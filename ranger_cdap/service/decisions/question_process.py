@@ -170,7 +170,7 @@ class QuestionProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={name: value for name, value in os.environ.items() if _is_inherited(name)},
+                env={name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith("LC_")},
                 start_new_session=True,  # a Ctrl-C in the service's terminal is for the service
             )
             self._running = process
@@ -201,10 +201,6 @@ class QuestionProcess:
         if result.sentence:
             raise Refused(503, f"{result.sentence}; {_command(asked)}")
         return result
-
-
-def _is_inherited(name: str) -> bool:
-    return name in _INHERITED or name.startswith("LC_")
 
 
 def _command(asked: Question) -> str:

@@ -55,18 +55,14 @@ class EventFiles:
         self._lock: filelock.BaseFileLock | None = None
         self._segment: _Segment | None = None
         self._last = 0
-        self._received = 0
+        self.last_received = 0
+        """The time, in epoch milliseconds, when the last line present at `open` was received; 0 without one."""
         self.watermark = WatermarkFile(directory, self._incoming, access)
 
     @property
     def is_open(self) -> bool:
         """Return true if the directory is ours."""
         return self._lock is not None
-
-    @property
-    def last_received(self) -> int:
-        """Return the time, in epoch milliseconds, when the last line present at `open` was received; 0 without one."""
-        return self._received
 
     @property
     def size(self) -> int:
@@ -94,7 +90,7 @@ class EventFiles:
         try:
             published, left = self._files(self._directory), self._files(self._incoming)
             self._last = max(map(_stamp, (*published, *left)), default=0)
-            self._received = max(map(_last_received, (*published[-1:], *left)), default=0)
+            self.last_received = max(map(_last_received, (*published[-1:], *left)), default=0)
             self._align(published)
             self.publish()
         except (OSError, ConfigError):

@@ -11,6 +11,7 @@ import os
 import re
 import uuid
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -41,21 +42,21 @@ class Watermark(msgspec.Struct, frozen=True):
     since: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class WatermarkFile:
     """Watermark of a directory; `incoming` is where a file is written before it is moved.
 
     The watermark has the permissions of `access`; the id of the journal is for its owner only.
     """
 
-    def __init__(self, directory: Path, incoming: Path, access: EventAccess = EventAccess()) -> None:  # noqa: B008 - immutable
-        self._directory = directory
-        self._incoming = incoming
-        self._access = access
+    directory: Path
+    incoming: Path
+    access: EventAccess = field(default_factory=EventAccess)
 
     def read(self) -> Watermark | None:
         """Return the last watermark; None if there is none that can be read."""
         with suppress(OSError, msgspec.MsgspecError):
-            found = msgspec.json.decode((self._directory / WATERMARK).read_bytes(), type=Watermark)
+            found = msgspec.json.decode((self.directory / WATERMARK).read_bytes(), type=Watermark)
             return found if found.v == _VERSION else None
         return None
 
@@ -66,12 +67,12 @@ class WatermarkFile:
             OSError: the disk fails; the previous one stays.
         """
         service = self._journal_id()
-        since = (self._incoming / JOURNAL_ID).stat().st_mtime_ns // 1_000_000
+        since = (self.incoming / JOURNAL_ID).stat().st_mtime_ns // 1_000_000
         content = msgspec.json.encode(Watermark(_VERSION, service, mark, records, since)) + b"\n"
-        self._replace(self._directory / WATERMARK, content, self._access)
+        self._replace(self.directory / WATERMARK, content, self.access)
 
     def _journal_id(self) -> str:
-        path = self._incoming / JOURNAL_ID
+        path = self.incoming / JOURNAL_ID
         with suppress(FileNotFoundError):
             text = path.read_text(encoding="ascii", errors="replace").strip()
             if _ID.fullmatch(text):
@@ -81,7 +82,7 @@ class WatermarkFile:
         return made
 
     def _replace(self, path: Path, content: bytes, access: EventAccess) -> None:
-        written = self._incoming / f"{path.name}.new"
+        written = self.incoming / f"{path.name}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         with os.fdopen(os.open(written, flags, 0o600), "wb") as file:
             access.give_file(file.fileno())

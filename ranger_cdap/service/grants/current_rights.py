@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -30,13 +31,13 @@ class NotDone(Exception):
     """Rejected request; the message is a sentence for the user."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class CurrentRights:
     """The rights by the policies in effect; `one_at_a_time` is held by each change, from its check to its end."""
 
-    def __init__(self, authorizer: Authorizer, service: RangerService) -> None:
-        self.authorizer = authorizer
-        self.service = service
-        self.one_at_a_time = threading.Lock()
+    authorizer: Authorizer
+    service: RangerService
+    one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def instance(self) -> str:

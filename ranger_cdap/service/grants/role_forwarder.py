@@ -97,7 +97,7 @@ class RoleForwarder:
         asking, engine, book = named_user(caller, "caller"), rights.engine(), rights.roles()
         member = _member(principal) if principal is not None else None
         groups = rights.groups_of(asking)
-        own = member is not None and (member == _Member("users", asking) or _is_in(member, groups))
+        own = member in (_Member("users", asking), *(_Member("groups", group) for group in groups))
         if not own and not rights.has(engine, asking, INSTANCE, ADMIN):
             raise NotDone(f"{asking} needs ADMIN on the instance, so only {asking}'s own roles are shown")
         found: Iterable[str] = book.roles
@@ -242,10 +242,6 @@ class RoleForwarder:
 
 def _counted(number: int) -> str:
     return "a policy" if number == 1 else f"{number} policies"
-
-
-def _is_in(member: _Member, groups: frozenset[str]) -> bool:
-    return member.kind == "groups" and member.name in groups
 
 
 def _by_kind(member: _Member) -> tuple[list[str], list[str]]:

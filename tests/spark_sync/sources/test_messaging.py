@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql.datasource import InputPartition
 
 from ranger_cdap.config import NetworkSettings, SourceSettings
 from ranger_cdap.errors import CdapError, CdapUnreachable, ConfigError, SyncError
-from spark_sync.sources.messaging import MessagingReader, Span, Topic, check
+from spark_sync.sources.messaging import MessagingReader, Topic, check
 from tests.spark_sync.sources.messaging_service import MessagingService, message_id, messaging_service
 from tests.spark_sync.sources.reading import read_line
 
@@ -127,7 +128,7 @@ def test_bytes_that_are_no_utf_8_are_no_message_whatever_is_around_them(service:
 def test_messages_that_cdap_dropped_are_no_reason_to_stop(service: MessagingService) -> None:
     service.publish("m", NOW)
     reader = MessagingReader({"url": service.url, "topic": "audit"})
-    gone = Span(message_id(NOW - 2).hex(), message_id(NOW - 1).hex())
+    gone = InputPartition((message_id(NOW - 2).hex(), message_id(NOW - 1).hex()))
     assert [line for line, _, _ in reader.read(gone)] == ["m"]
 
 
