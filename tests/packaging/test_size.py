@@ -11,9 +11,9 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 32_900,
+    "statements": 32_560,
     "commands": 55,
-    "options": 221,
+    "options": 218,
     "settings": 155,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,
