@@ -1,7 +1,8 @@
 """Names in LDAP: filters with a user's name in them, and the names of groups in distinguished names; pure.
 
-Law: a name never changes the meaning of a filter, and an entry is only the user's if its name is the user's. The second
-half is needed as directories compare loosely: `jose` finds `José`, and a trailing blank is ignored.
+Law: a name never changes the meaning of a filter, and an entry is only the user's if its name is exactly the user's.
+The second half is needed as directories compare loosely, and policies do not: `ALICE` finds `alice`, whose denials do
+not name `ALICE`; `jose` finds `José`, and a trailing blank is ignored.
 """
 
 from __future__ import annotations
@@ -46,11 +47,12 @@ def name_attributes(template: str) -> tuple[str, ...]:
 
 
 def is_of_user(template: str, user: str, attributes: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether an attribute that the filter compares is the name, apart from the case of ASCII letters."""
+    """Return whether an attribute that the filter compares is exactly the name; ASCII letters around it may differ."""
     values = {name.lower(): found for name, found in attributes.items()}
     return any(
-        _lower(before + user + after) in map(_lower, values.get(attribute.lower(), ()))
+        _lower(value) == _lower(before + user + after) and value[len(before) : len(before) + len(user)] == user
         for attribute, before, after in name_clauses(template)
+        for value in values.get(attribute.lower(), ())
     )
 
 

@@ -20,13 +20,15 @@ class PosixGroups:
         """Return the groups of a user; None if the machine does not know the user.
 
         Raises:
-            GroupLookupFailed: one of the groups has no name.
+            GroupLookupFailed: one of the groups has no name, or the account is another spelling of the user.
         """
         _ = deadline  # the system's calls have no time-out; the thread around them does
         try:
             account = pwd.getpwnam(user)
         except (KeyError, ValueError):
             return None
+        if account.pw_name != user:  # as with SSSD over a directory that compares names without case
+            raise GroupLookupFailed("the account on this machine has a name that is not exactly that of the user")
         try:
             return frozenset(grp.getgrgid(gid).gr_name for gid in os.getgrouplist(user, account.pw_gid))
         except (KeyError, OSError):
