@@ -8,6 +8,8 @@ import msgspec
 
 JavaInt = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 JavaLong = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Version = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""A version of a download. Beside a greater one, all true versions would seem older from then on."""
 
 _T = TypeVar("_T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ranger_cdap.ranger_model.document import Document
+from ranger_cdap.ranger_model.document import Document, Version
 from ranger_cdap.ranger_model.policy import PolicyResource
 from ranger_cdap.ranger_model.service_def import ServiceDef
 
@@ -14,7 +14,7 @@ class PolicyDelta(Document):
 
     id: int | None = None
     change_type: int | None = None
-    policies_version: int | None = None
+    policies_version: Version | None = None
     policy: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -33,7 +33,7 @@ class TagPolicies(Document):
 
     service_name: str = ""
     service_id: int | None = None
-    policy_version: int = -1
+    policy_version: Version = -1
     policies: list[msgspec.Raw] = []
     service_def: ServiceDef | None = None
     audit_mode: str = "audit-default"
@@ -45,7 +45,7 @@ class ServicePolicies(Document):
 
     service_name: str = ""
     service_id: int | None = None
-    policy_version: int = -1
+    policy_version: Version = -1
     policies: list[msgspec.Raw] | None = None
     tag_policies: TagPolicies | None = None
     service_def: ServiceDef | None = None
@@ -58,7 +58,7 @@ class ServicePolicies(Document):
 class UserStore(Document):
     """The download of users and their groups."""
 
-    user_store_version: int = -1
+    user_store_version: Version = -1
     user_attr_mapping: dict[str, dict[str, str]] = {}
     group_attr_mapping: dict[str, dict[str, str]] = {}
     user_group_mapping: dict[str, list[str]] = {}

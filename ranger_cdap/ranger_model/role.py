@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ranger_cdap.ranger_model.document import Document
+from ranger_cdap.ranger_model.document import Document, Version
 
 
 class RoleMember(Document, omit_defaults=False):
@@ -26,5 +26,5 @@ class RangerRoles(Document):
     """The download of roles."""
 
     service_name: str = ""
-    role_version: int = -1
+    role_version: Version = -1
     ranger_roles: list[Role] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ranger_cdap.ranger_model.document import Document, JavaLong
+from ranger_cdap.ranger_model.document import Document, JavaLong, Version
 from ranger_cdap.ranger_model.policy import PolicyResource
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 
@@ -31,7 +31,7 @@ class ServiceTags(Document):
     """The tagged resources of a service, their tags, and the ids of the tags each resource carries."""
 
     service_name: str = ""
-    tag_version: int = -1
+    tag_version: Version = -1
     op: str = "add_or_update"
     is_delta: bool = False
     tags: Mapping[str, Tag] = {}

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
 from ranger_cdap.errors import PolicySetError
-from ranger_cdap.ranger_model.decode import decode_service_policies, decode_service_tags
+from ranger_cdap.ranger_model.decode import (
+    decode_roles,
+    decode_service_policies,
+    decode_service_tags,
+    decode_user_store,
+)
 
 LEVEL = {"name": "path", "level": 10}
 
@@ -48,3 +55,26 @@ def test_a_field_of_a_tag_that_does_not_decide_is_ignored(field: str) -> None:
     found = decode_service_tags(msgspec.json.encode({"tags": tags, "serviceResources": resources}))
     assert (found.tags["1"].type, found.tags["1"].attributes) == ("PII", {})
     assert found.service_resources[0].guid == ""
+
+
+DOWNLOADS: dict[str, tuple[Callable[[bytes], object], str]] = {
+    "policies": (decode_service_policies, '{"serviceName":"s","policyVersion":%s}'),
+    "tag policies": (decode_service_policies, '{"serviceName":"s","tagPolicies":{"policyVersion":%s}}'),
+    "a delta": (decode_service_policies, '{"serviceName":"s","policyDeltas":[{"policiesVersion":%s}]}'),
+    "roles": (decode_roles, '{"serviceName":"s","roleVersion":%s}'),
+    "tags": (decode_service_tags, '{"serviceName":"s","tagVersion":%s}'),
+    "users": (decode_user_store, '{"userStoreVersion":%s}'),
+}
+NO_VERSIONS = [2**63, 10**30, 1e30, -1, -(2**63), 0.5, "nan", [], {}]
+
+
+@pytest.mark.parametrize("what", DOWNLOADS)
+def test_a_version_that_java_has_no_number_for_refuses_the_download(what: str) -> None:
+    """Beside 2^63 every true version would seem older from then on."""
+    decode, document = DOWNLOADS[what]
+    for version in (0, 7, 2**63 - 1, '"7"', "null"):
+        decode((document % version).encode())
+    for wrong in NO_VERSIONS:
+        for text in (json.dumps(wrong), json.dumps(str(wrong))):
+            with pytest.raises(PolicySetError):
+                decode((document % text).encode())

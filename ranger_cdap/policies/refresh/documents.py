@@ -95,12 +95,12 @@ def pieces(content: bytes | PolicyText) -> Iterable[bytes]:
 
 def no_users() -> bytes:
     """Return a user store without users."""
-    return msgspec.json.encode({"userStoreVersion": NO_VERSION})
+    return msgspec.json.encode({})
 
 
 def no_tags(service: str) -> bytes:
     """Return a tag download without tags."""
-    return msgspec.json.encode({"serviceName": service, "tagVersion": NO_VERSION})
+    return msgspec.json.encode({"serviceName": service})
 
 
 def compile_set(documents: Documents, service: str, options: EngineOptions) -> PolicySet:
