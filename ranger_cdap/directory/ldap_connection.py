@@ -16,6 +16,7 @@ from typing import Any, Final
 from ranger_cdap.config import LdapSettings
 from ranger_cdap.config.group_checks import ldap_server
 from ranger_cdap.config.named_file import opened_for_library
+from ranger_cdap.directory.ldap_names import SID
 from ranger_cdap.directory.nested_groups import MOST_GROUPS
 from ranger_cdap.errors import ConfigError, GroupLookupFailed, GroupSourceUnavailable, reason
 
@@ -285,7 +286,8 @@ def _entries(response: Any) -> list[LdapEntry]:
 def _attributes(raw: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
     for name, values in raw.items():
         try:
-            yield name.lower(), tuple(value.decode() for value in values or ())
+            texts = (value.hex() if name.lower() == SID.lower() else value.decode() for value in values or ())
+            yield name.lower(), tuple(texts)
         except UnicodeDecodeError:
             raise GroupLookupFailed(f"a value of `{name}` in the directory is not text") from None
 

@@ -17,10 +17,14 @@ from ranger_cdap.directory.ldap_connection import (
     ldap_tls_context,
 )
 from ranger_cdap.directory.ldap_names import (
+    PRIMARY_GROUP,
+    SID,
+    domain_of,
     group_name,
     is_of_user,
     members_filter,
     name_attributes,
+    primary_group_filter,
     user_filter,
 )
 from ranger_cdap.directory.nested_groups import DirectoryGroup, with_parents
@@ -165,13 +169,16 @@ class LdapGroups:
         names: frozenset[str] = frozenset()
         if settings.memberof_attribute and not (settings.nested_depth or settings.in_chain):
             names = frozenset(map(self._name_of, entry.attributes.get(settings.memberof_attribute.lower(), ())))
-        if not names:
-            names = self._searched(connection, entry, deadline)
+        primary = self._primary(connection, entry, deadline)
+        if names:
+            names |= {group.name for group in primary}
+        else:
+            names = self._searched(connection, entry, primary, deadline)
         return frozenset(map(_CASES[settings.name_case], names))
 
     def _user(self, connection: LdapConnection, user: str, deadline: float) -> LdapEntry | None:
         settings = self._settings
-        more = {settings.memberof_attribute, settings.gid_attribute, self._member_attribute} - {""}
+        more = {settings.memberof_attribute, settings.gid_attribute, self._member_attribute, PRIMARY_GROUP, SID} - {""}
         attributes = (*name_attributes(settings.user_filter), *sorted(more))
         found = connection.search(
             settings.user_base, user_filter(settings.user_filter, user), attributes, deadline, most=1
@@ -186,7 +193,22 @@ class LdapGroups:
     def _member_attribute(self) -> str:
         return "" if self._settings.member_value.lower() == "dn" else self._settings.member_value
 
-    def _searched(self, connection: LdapConnection, entry: LdapEntry, deadline: float) -> frozenset[str]:
+    def _primary(self, connection: LdapConnection, entry: LdapEntry, deadline: float) -> list[DirectoryGroup]:
+        """Return Active Directory's primary group of a user, which does not name its members; none elsewhere."""
+        rid = "".join(entry.attributes.get(PRIMARY_GROUP.lower(), ()))
+        if not rid:
+            return []
+        wanted = primary_group_filter("".join(entry.attributes.get(SID.lower(), ())), rid)
+        base = domain_of(entry.dn)
+        names = [self._settings.name_attribute]
+        found = connection.search(base, wanted, names, deadline, most=1) if wanted and base else []
+        if not found:
+            raise GroupLookupFailed(f"the primary group of the user is not found by `{PRIMARY_GROUP}` and `{SID}`")
+        return [DirectoryGroup(found[0].dn, self._name_in(found[0]))]
+
+    def _searched(
+        self, connection: LdapConnection, entry: LdapEntry, primary: list[DirectoryGroup], deadline: float
+    ) -> frozenset[str]:
         settings = self._settings
         if settings.in_chain and not connection.is_active_directory(deadline):
             raise GroupSourceUnavailable("`ldap.in_chain` is set, and the directory is not Active Directory")
@@ -208,6 +230,10 @@ class LdapGroups:
         )
         if gids:
             direct += of(members_filter(settings.group_filter, settings.gid_attribute, gids))
+        direct += primary
+        if primary and settings.in_chain:
+            around = [primary[0].dn]
+            direct += of(members_filter(settings.group_filter, settings.member_attribute, around, in_chain=True))
         return with_parents(direct, parents, depth=settings.nested_depth)
 
     def _name_in(self, group: LdapEntry) -> str:

@@ -16,12 +16,17 @@ from ranger_cdap.config.group_checks import USER, name_clauses
 IN_CHAIN: Final = "1.2.840.113556.1.4.1941"
 """Active Directory's rule that follows groups in groups."""
 LONGEST_NAME: Final = 256
+PRIMARY_GROUP: Final = "primaryGroupID"
+SID: Final = "objectSid"
+"""An attribute of bytes, which stand as hexadecimal digits among the texts of an entry."""
 
 # Blanks, too: a parser of filters may strip them, and so find another name.
 _SPECIAL: Final = re.compile(r"[\\*()\x00-\x1f\x7f\s]")
 _AVA: Final = re.compile(
     r'\s*([A-Za-z][\w.-]*|[0-9.]+)\s*=\s*("(?:[^"\\]|\\.)*"|(?:[^\\,+;"]|\\.)*)\s*([+,;]|$)', re.DOTALL
 )
+_DOMAIN: Final = re.compile(r"(?<![^,\s])dc=[^,+]+(,\s*dc=[^,+]+)*$", re.IGNORECASE)
+_SHORTEST_SID: Final = 8
 _ESCAPED: Final = re.compile(rb"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
 _ASCII_LOWER: Final = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
@@ -61,6 +66,25 @@ def members_filter(group_filter: str, attribute: str, values: Iterable[str], *, 
     rule = f":{IN_CHAIN}:" if in_chain else ""
     clauses = "".join(f"({attribute}{rule}={escaped(value)})" for value in values)
     return f"(&{group_filter}(|{clauses}))"
+
+
+def primary_group_filter(user_sid: str, rid: str) -> str | None:
+    """Return the filter for Active Directory's primary group: its SID is the user's, with another last number.
+
+    `user_sid` is in hexadecimal digits, `rid` in decimal ones. None if they are not.
+    """
+    try:
+        sid = bytes.fromhex(user_sid)[:-4] + int(rid).to_bytes(4, "little")
+    except (ValueError, OverflowError):
+        return None
+    value = "".join(f"\\{byte:02x}" for byte in sid)
+    return f"({SID}={value})" if len(sid) > _SHORTEST_SID else None
+
+
+def domain_of(dn: str) -> str:
+    """Return the domain at the end of a distinguished name; empty if it has none."""
+    found = _DOMAIN.search(dn)
+    return found[0] if found else ""
 
 
 def group_name(dn: str, attribute: str) -> str | None:

@@ -32,9 +32,12 @@ attributetype ( 1.3.6.1.4.1.99999.1.1 NAME 'sAMAccountName' EQUALITY caseIgnoreM
   SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
 attributetype ( 1.3.6.1.4.1.99999.1.2 NAME 'primaryGroupID' EQUALITY integerMatch
   SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
+attributetype ( 1.3.6.1.4.1.99999.1.3 NAME 'objectSid' EQUALITY octetStringMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.40 SINGLE-VALUE )
 objectclass ( 1.3.6.1.4.1.99999.2.1 NAME 'user' SUP organizationalPerson STRUCTURAL
-  MAY ( sAMAccountName $ primaryGroupID $ mail $ uid ) )
-objectclass ( 1.3.6.1.4.1.99999.2.2 NAME 'group' SUP top STRUCTURAL MUST cn MAY ( member $ sAMAccountName ) )
+  MAY ( sAMAccountName $ primaryGroupID $ objectSid $ mail $ uid ) )
+objectclass ( 1.3.6.1.4.1.99999.2.2 NAME 'group' SUP top STRUCTURAL MUST cn
+  MAY ( member $ sAMAccountName $ objectSid ) )
 """
 
 CONFIGURATION = """\
@@ -171,7 +174,8 @@ class SlapdServer:
     def add_group(self, name: str, members: Iterable[str], *, dn: str | None = None, **attributes: Any) -> str:
         """Add a group of Active Directory's shape; its name is written in the DN as RFC 4514 wants it."""
         dn = dn or f"CN={rdn_value(name)},OU=Groups,dc=example"
-        self.add(dn, "group", cn=name, member=list(members), **attributes)
+        member = list(members)
+        self.add(dn, "group", cn=name, **({"member": member} if member else {}), **attributes)
         return dn
 
     def add_user(self, name: str, *, cn: str = "", **attributes: Any) -> str:
@@ -198,6 +202,12 @@ class SlapdServer:
     def _send(self, number: int) -> None:
         assert self._process is not None
         self._process.send_signal(number)
+
+
+def sid(rid: int) -> bytes:
+    """Return a SID of one domain, as Active Directory stores it."""
+    numbers = (21, 1004336348, 1177238915, 682003330, rid)
+    return bytes((1, len(numbers), 0, 0, 0, 0, 0, 5)) + b"".join(number.to_bytes(4, "little") for number in numbers)
 
 
 def rdn_value(text: str) -> str:

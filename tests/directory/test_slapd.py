@@ -20,7 +20,7 @@ from ranger_cdap.errors import GroupLookupFailed
 from ranger_cdap.plugins.manager import ConfiguredGroups, plugin_manager
 from tests.authz.fixtures import authorizer, policy
 from tests.certificates import Authority, put
-from tests.directory.slapd_server import PASSWORD, READER, SlapdServer, settings_for
+from tests.directory.slapd_server import PASSWORD, READER, SlapdServer, settings_for, sid
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlapdServer]:
     server.start()
     try:
         server.fill()
-        alice = server.add_user("alice", cn="Smith, Alice (EMEA) *", primaryGroupID="513")
+        alice = server.add_user("alice", cn="Smith, Alice (EMEA) *")
         bob = server.add_user("bob")
         server.add_user("lonely")
         server.add_user("josé", cn="jose")
@@ -144,6 +144,26 @@ def test_a_user_without_the_attribute_that_groups_hold_is_unknown(company: Slapd
 def test_a_filter_that_finds_several_users_finds_none(company: SlapdServer) -> None:
     found = directory(company, user_filter="(|(sAMAccountName={user})(objectClass=user))")
     assert "more than 1 entries" in failure(found)
+
+
+def test_the_primary_group_of_active_directory_is_found_by_its_number(own: SlapdServer) -> None:
+    """It is not among the values of `member`, may be anywhere in the domain, and has parents as any other."""
+    users = own.add_group("Domain Users", [], dn="CN=Domain Users,dc=example", objectSid=sid(513))
+    own.add_group("Everyone here", [users])
+    own.add_user("anna", primaryGroupID="513", objectSid=sid(1104))
+    own.add_group("team", ["CN=anna,OU=People,dc=example"])
+    assert directory(own).groups_of("anna") == {"team", "Domain Users"}
+    assert directory(own, memberof_attribute="memberOf").groups_of("anna") == {"team", "Domain Users"}
+    assert directory(own, nested_depth=1).groups_of("anna") == {"team", "Domain Users", "Everyone here"}
+    assert directory(own).groups_of("alice") == {"staff"}
+
+
+@pytest.mark.parametrize(
+    "more", [{"objectSid": sid(1104)}, {}, {"objectSid": b"\1"}], ids=["no group", "no SID", "half a SID"]
+)
+def test_a_primary_group_that_is_not_found_leaves_the_groups_unknown(own: SlapdServer, more: dict[str, Any]) -> None:
+    own.add_user("anna", primaryGroupID="513", **more)
+    assert "primary group" in failure(directory(own), "anna")
 
 
 @pytest.mark.parametrize("user", ["ALICE", "Alice", "alicE"])
