@@ -11,7 +11,7 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 32_560,
+    "statements": 32_590,
     "commands": 55,
     "options": 218,
     "settings": 155,
