@@ -52,7 +52,8 @@ def test_an_escaped_text_has_no_character_of_a_filter(text: str) -> None:
 
 @given(HOSTILE, HOSTILE)
 def test_an_entry_is_the_users_only_if_its_name_is(user: str, other: str) -> None:
-    assert is_of_user(AD, user, {"samaccountname": [other]}) is (user == other)
+    for spelling in (other, user.swapcase(), user.upper()):
+        assert is_of_user(AD, user, {"samaccountname": [spelling]}) is (user == spelling)
 
 
 @pytest.mark.parametrize(
