@@ -199,16 +199,25 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def answered(self, exchange: HttpExchange) -> None:
         """Go on with the next request, or end."""
-        self._reader.requests.pop(0)
-        self._exchange = self._task = None
+        self._task = None
         self._serving.doorkeeper.idle(self._address)
-        if self._transport.is_closing():
+        if not self._transport.is_closing():
+            self._finish(exchange)
+
+    def _finish(self, exchange: HttpExchange) -> None:
+        """Go on after an answer; if the request has not come whole, its rest is dropped first, within its bounds."""
+        incoming = exchange.incoming
+        if incoming.keeps_alive and not (incoming.complete or self._ends or self._refusal is not None):
+            incoming.content.clear()
+            self._transport.resume_reading()
             return
-        if self._refusal is not None and not (exchange.incoming.complete or exchange.status):
+        self._reader.requests.pop(0)
+        self._exchange = None
+        if self._refusal is not None and not (incoming.complete or exchange.status):
             self._refuse(self._refusal)
-        elif not exchange.incoming.complete or (self._refusal is not None and not exchange.incoming.keeps_alive):
+        elif not incoming.complete or (self._refusal is not None and not incoming.keeps_alive):
             self._linger()
-        elif self._ends or not exchange.incoming.keeps_alive:
+        elif self._ends or not incoming.keeps_alive:
             self._close()
         elif exchange.status == HTTPStatus.TOO_MANY_REQUESTS:
             # A client told to retry in a second is not heard before: a refusal takes nearly as long as an answer.
@@ -224,6 +233,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._ends = True
         if self._exchange is None:
             self._close()
+        elif self._task is None:
+            self._finish(self._exchange)
 
     def abort(self) -> None:
         """End at once."""
@@ -248,6 +259,9 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _go_on(self) -> None:
         """Answer the first request, or pass on what came of it; refuse what is none."""
         waiting, refusal = self._reader.requests, self._refusal
+        if self._exchange is not None and self._task is None:
+            self._finish(self._exchange)
+            return
         if self._exchange is not None:
             self._exchange.came()
         elif waiting and (refusal is None or waiting[0].complete):
@@ -261,6 +275,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._wait(_Waits.ANSWER)
             self._serving.doorkeeper.busy(self._address)
         elif refusal is not None:
+            incoming.keeps_alive = False
             self._exchange.client_is_gone()
         if incoming.complete or refusal is not None or len(incoming.content) > LONGEST_HEAD:
             self._transport.pause_reading()

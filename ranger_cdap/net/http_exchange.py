@@ -32,8 +32,7 @@ class _Wire(Protocol):
 class HttpExchange:
     """One request with its answer; for use by the event loop's thread only.
 
-    An answer without `Content-Length` ends with the connection. So does one to a request whose content did not come
-    whole before the answer.
+    An answer without `Content-Length` ends with the connection.
     """
 
     __slots__ = ("_client_is_gone", "_has_all", "_head", "_is_late", "_news", "_now", "_wire", "incoming", "status")
@@ -67,7 +66,7 @@ class HttpExchange:
             TimeoutError: the request did not come whole in time.
         """
         incoming = self.incoming
-        if incoming.expects_continue and not (incoming.complete or incoming.content or self.status):
+        if not (incoming.complete or incoming.content or self.status) and incoming.expects_continue:
             self._wire.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         while self._has_all or not (incoming.content or incoming.complete):
             if self._client_is_gone:
@@ -121,7 +120,8 @@ class HttpExchange:
                 continue
             has_length |= name == b"content-length"
             lines.append(name + b": " + value)
-        self.incoming.keeps_alive &= self.incoming.complete and has_length
+        # A client that was to wait for `100 Continue` may send its content after this answer, or may not.
+        self.incoming.keeps_alive &= has_length and (self.incoming.complete or not self.incoming.expects_continue)
         if not self.incoming.keeps_alive:
             lines.append(b"connection: close")
         head = b"\r\n".join((*lines, b"\r\n"))

@@ -57,26 +57,12 @@ READ_BY_CLIENTS = {
 }
 
 
-class _AtOnce(http.client.HTTPConnection):
-    """Head and content in one piece: an answer that comes before the content would end the connection."""
-
-    def __init__(self, host: str, port: int | None, timeout: float) -> None:
-        super().__init__(host, port, timeout=timeout)
-        self._pieces: list[bytes] = []
-
-    def send(self, data: Any) -> None:
-        self._pieces.append(data)
-
-    def send_all(self) -> None:
-        super().send(b"".join(self._pieces))
-
-
 def send(
     url: str, method: str, path: str, *, headers: Mapping[str, str], body: bytes | None
 ) -> tuple[int, dict[str, str], bytes]:
     """One request with the path exactly as it is written; header names in lower case."""
     where = urlsplit(url)
-    connection = _AtOnce(where.hostname or "", where.port, timeout=30)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
     try:
         connection.putrequest(method, path, skip_accept_encoding=True)
         for name, value in headers.items():
@@ -84,7 +70,6 @@ def send(
         if body is not None:
             connection.putheader("Content-Length", str(len(body)))
         connection.endheaders(body)
-        connection.send_all()
         answer = connection.getresponse()
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
     finally:

@@ -32,7 +32,7 @@ extensions = st.sampled_from([b"", b";a", b";a=b", b';a="c d"', b";a=b;c"])
 
 
 @st.composite
-def legal_requests(draw: st.DrawFn, *, closes: bool = False) -> Sent:
+def legal_requests(draw: st.DrawFn, *, path: bytes = b"/echo", closes: bool = False) -> Sent:
     method = draw(st.sampled_from([b"GET", b"POST", b"PUT", b"HEAD"]))
     fields = [(b"Host", b"127.0.0.1"), *draw(st.lists(st.tuples(names, values), max_size=5))]
     if closes:
@@ -47,7 +47,7 @@ def legal_requests(draw: st.DrawFn, *, closes: bool = False) -> Sent:
     else:
         fields.append((b"Transfer-Encoding", b"chunked"))
         body = draw(chunks(content))
-    lines = [method + b" /echo HTTP/1.1", *(name + b": " + value for name, value in fields)]
+    lines = [method + b" " + path + b" HTTP/1.1", *(name + b": " + value for name, value in fields)]
     return Sent(
         b"\r\n".join([*lines, b"", b""]) + body, tuple((name.lower(), value) for name, value in fields), content
     )

@@ -31,7 +31,7 @@ from ranger_cdap.net.http_connection import READ_AT_ONCE, ConnectionLimits, NoDo
 from ranger_cdap.net.http_request import LONGEST_HEAD
 from ranger_cdap.net.listener import listen
 from tests.certificates import Authority
-from tests.net.byte_streams import TRAILING, chunks, illegal, legal_requests
+from tests.net.byte_streams import TRAILING, Sent, chunks, illegal, legal_requests
 
 LIMITS = ConnectionLimits(longest_body=10_000, request_seconds=1_000, idle_seconds=1_000, stop_seconds=5)
 PATIENCE = 10.0  # real seconds: for a machine that is busy
@@ -108,6 +108,21 @@ class Running:
         assert not self._thread.is_alive()
 
 
+def read_all(connection: socket.socket) -> bytes:
+    """All that comes until the end."""
+    return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+def read_head(connection: socket.socket) -> bytes:
+    """The head of the next answer; its content may follow it."""
+    got = b""
+    while b"\r\n\r\n" not in got:
+        piece = connection.recv(65_536)
+        assert piece, "ended"
+        got += piece
+    return got
+
+
 class Streams(RuleBasedStateMachine):
     """Clients that send whatever they like; `tls` is set below."""
 
@@ -168,6 +183,20 @@ class Streams(RuleBasedStateMachine):
         connection.close()
         self.open.remove(connection)
 
+    @rule(early=legal_requests(path=b"/deaf"), then=legal_requests(closes=True), ahead=st.booleans())
+    def one_is_answered_before_its_body_came(self, early: Sent, then: Sent, ahead: bool) -> None:
+        """The rest of its request is dropped, and its next one is answered for itself."""
+        end = early.data.index(b"\r\n\r\n") + 4
+        with self.connect() as connection:
+            connection.sendall(early.data[:end])
+            if not ahead:
+                assert b"connection: close" not in read_head(connection)
+            connection.sendall(early.data[end:] + then.data)
+            got = read_all(connection)
+        expected = json.dumps([len(then.fields), then.content.decode("latin-1")]).encode()
+        assert got.endswith(b"\r\n\r\n" if then.data.startswith(b"HEAD") else expected)
+        assert got.count(b"HTTP/1.1 200 OK") == 1 + ahead
+
     @rule(seconds=st.sampled_from([0.3, 1.1, 500.0]))
     def time_passes(self, seconds: float) -> None:
         self.running.pass_time(seconds)
@@ -196,9 +225,7 @@ class Streams(RuleBasedStateMachine):
     def an_honest_caller_is_answered(self) -> None:
         with self.connect() as connection:
             connection.sendall(HONEST)
-            got = b""
-            while piece := connection.recv(65_536):
-                got += piece
+            got = read_all(connection)
         assert got.startswith(b"HTTP/1.1 200 OK\r\n")
         assert got.endswith(b'\r\n\r\n[2, ""]')
 
@@ -288,9 +315,42 @@ def test_what_is_sent_ahead_of_an_answer_is_one_request_or_ends_the_connection()
         # Nothing is read meanwhile; then these come in one piece.
         connection.sendall(b"".join(b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n" % n for n in (2, 3, 4)))
         answers.set()
-        got = b""
-        while piece := connection.recv(1_000):
-            got += piece
+        got = read_all(connection)
     running.stop()
     assert asked == ["/1", "/2", "/3"]
     assert [b"connection: close" in one for one in got.split(b"HTTP/1.1 200")[1:]] == [False, False, True]
+
+
+EARLY = {
+    # what comes after an early answer, how often time passes, by which the connection ends
+    "more than a body may have": (b"8000\r\n" + b"x" * 0x8000 + b"\r\n", 20, 0.0),
+    "trailers without an end": (b"0\r\n" + b"X-A: b\r\n" * 2_000, 20, 0.0),
+    "no end in the time of the request": (b"1\r\nx\r\n", 2, 0.6),
+}
+
+
+@pytest.mark.parametrize("what", EARLY)
+def test_what_comes_after_an_early_answer_ends_within_the_bounds_of_its_request(what: str) -> None:
+    more, times, of_the_time = EARLY[what]
+    running = Running(Echo())
+    with socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE) as connection:
+        connection.sendall(b"POST /deaf" + CHUNKED)
+        assert b"connection: close" not in read_head(connection)
+        with suppress(OSError):  # it has ended
+            for _ in range(times):
+                connection.sendall(more)
+                if of_the_time:
+                    running.pass_time(of_the_time * LIMITS.request_seconds)
+        with suppress(ConnectionError):
+            assert b"HTTP/" not in read_all(connection)
+    running.stop()
+
+
+def test_a_client_that_waits_for_a_continue_is_told_the_end_of_its_connection() -> None:
+    """It may send its body after the answer, or take its next request for what comes next."""
+    running = Running(Echo())
+    head = b"POST /deaf HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE) as connection:
+        connection.sendall(head)
+        assert b"\r\nconnection: close\r\n" in read_all(connection)
+    running.stop()
