@@ -132,7 +132,7 @@ class PolicyRefresher:
         plugin, service = settings.plugin, settings.ranger.service
         self._admin = admin
         self._service = service
-        self._policy_set = PolicySetDownload(admin, settings, options)
+        self._policy_set = PolicySetDownload(admin, settings, options, clock)
         self._downloader = Downloader.here(APP_ID, service, plugin.cluster_name)
         self._cache = PolicyCache(
             plugin.cache_dir,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Final, Protocol
 
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions
@@ -23,6 +23,11 @@ from ranger_cdap.policies.refresh.documents import (
     with_users,
 )
 from ranger_cdap.policies.refresh.policy_text import PolicyText
+from ranger_cdap.policies.refresh.refresh_state import Instant
+
+WHOLE_USERS_EVERY: Final = 300.0
+"""Seconds. Before 2.9.0, Ranger does not raise the version of the user store when usersync changes memberships
+(RANGER-5463), and nothing that a plugin is sent differs between 2.8 and 2.9."""
 
 
 class Downloads(Protocol):
@@ -40,8 +45,12 @@ class Downloads(Protocol):
 class PolicySetDownload:
     """Downloads the policy set of one service; what did not change is taken from the set in effect."""
 
-    def __init__(self, admin: Downloads, settings: Settings, options: EngineOptions) -> None:
+    def __init__(
+        self, admin: Downloads, settings: Settings, options: EngineOptions, clock: Callable[[], Instant]
+    ) -> None:
         self._admin = admin
+        self._clock = clock
+        self._whole_users_at: Instant | None = None
         self._service = settings.ranger.service
         self._account = settings.plugin.username
         self._use_ranger_groups = settings.plugin.use_ranger_groups
@@ -101,11 +110,16 @@ class PolicySetDownload:
         return held if held is not None else no_tags(self._service)
 
     def _users(self, held: bytes | None, known: int, by: Downloader) -> bytes:
+        now = self._clock()
+        if self._whole_users_at is None or now.since(self._whole_users_at) >= WHOLE_USERS_EVERY:
+            known = NO_VERSION
         with self._naming_right(
             "`plugin.use_ranger_groups` is on, but the users cannot be downloaded", "userstore.download"
         ):
             users = self._admin.download_user_store(self._service, last_known_version=known, by=by)
-        if users is not None:
+        if known == NO_VERSION:
+            self._whole_users_at = now
+        if users is not None and users != held:
             return users
         return held if held is not None else no_users()
 

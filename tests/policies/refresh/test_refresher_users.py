@@ -10,6 +10,7 @@ import pytest
 from ranger_cdap.config import Settings
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
+from ranger_cdap.policies.refresh.policy_set_download import WHOLE_USERS_EVERY
 from tests.policies.documents import users
 from tests.policies.fixtures import NOT_READY, Clock, FakeRanger, Started, may_read
 
@@ -29,6 +30,33 @@ def test_a_change_of_groups_alone_comes_into_force(started: Started, ranger: Fak
     ranger.documents["users"] = users(2, alice=[])
     assert refresher.refresh().groups_of("alice") == frozenset()
     assert refresher.refresh().versions.users == 2
+
+
+def test_memberships_that_change_without_a_new_version_are_known_in_five_minutes(
+    started: Started, ranger: FakeRanger, clock: Clock
+) -> None:
+    """As in Ranger before 2.9.0 (RANGER-5463); what did not change is not another set."""
+    ranger.documents["users"] = users(1, alice=["sales"], bob=["sales"])
+    refresher = started()
+    before = refresher.refresh()
+    ranger.documents["users"] = users(1, alice=["sales"])
+    clock.goes_on(WHOLE_USERS_EVERY - 1)
+    assert refresher.refresh().groups_of("bob") == {"sales"}
+    clock.goes_on(1)
+    after = refresher.refresh()
+    assert (after.groups_of("alice"), after.groups_of("bob")) == ({"sales"}, frozenset())
+    assert after.engine is not before.engine
+    clock.goes_on(WHOLE_USERS_EVERY)
+    assert refresher.refresh().engine is after.engine
+    assert [asked for asked in ranger.asked if "users" in asked] == ["users -1", "users 1", "users -1", "users -1"]
+
+
+def test_a_restart_downloads_the_users_again(started: Started, ranger: FakeRanger) -> None:
+    """Those of the cache may be as old as the policies are allowed to be."""
+    ranger.documents["users"] = users(1, alice=["sales"])
+    started().refresh()
+    ranger.documents["users"] = users(1, alice=[])
+    assert started().refresh().groups_of("alice") == frozenset()
 
 
 def test_a_restart_without_ranger_knows_the_groups(started: Started, ranger: FakeRanger) -> None:
