@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from ranger_cdap.engine import AccessStatus, PolicyEngine, ResourceAccess
+from ranger_cdap.engine.compiled.items import OWNER_MACRO
 from tests.differential.our_engine import read_request
 
 Json = Mapping[str, Any]
@@ -62,11 +63,13 @@ def is_in_a_table(engine: PolicyEngine, scenario: Json, request: Json) -> bool:
     """Whether one entry of a table answers the request: a user without groups, and an access type of the definition.
 
     A table does not know macros of a request's context, groups of the user store, roles of users whom no policy names,
-    and what `{USER}` in a resource means for users whom nothing names (docs/reference/compatibility.md).
+    what `{USER}` in a resource means for users whom nothing names, and users who are called like a macro
+    (docs/reference/compatibility.md).
     """
     user = request.get("user")
     return (
         bool(user)
+        and user != OWNER_MACRO
         and request.get("accessType") in access_types(engine)
         and not any(request.get(key) for key in BEYOND)
         and not any(key.startswith("token:") for key in request.get("context") or {})

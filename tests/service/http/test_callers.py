@@ -20,6 +20,7 @@ from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import CallerRole, Callers
 from ranger_cdap.service.table import ROUTES
 from tests.service.fixtures import CALLERS, World, basic, caller, secret_of, serving
+from tests.service.http.raw_http import send
 from tests.service.http.token_samples import (
     AUDIENCE,
     EC_KEY,
@@ -295,6 +296,19 @@ def test_nobody_can_say_that_he_is_at_the_address_of_the_proxy(tmp_path: Path) -
     local = msgspec.structs.replace(PROXY, addresses=("127.0.0.1",))
     with serving([], tmp_path / "2", proxy=local) as world:
         assert world.ask(None, "POST", "/cdap/v1/hello", {"extension": "x"}, **said).status == 200
+
+
+@pytest.mark.parametrize("twice", ["Authorization", "X-Forwarded-User", "X-Proxy-Secret"])
+def test_a_header_that_is_sent_twice_names_nobody(tmp_path: Path, twice: str) -> None:
+    """One of the two may be of the client, and the other one of a proxy that adds its own."""
+    fields = {"X-Forwarded-User": "delegate", "X-Proxy-Secret": PROXY_PROOF}
+    fields = {"Authorization": basic("delegate")} if twice == "Authorization" else fields
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    local = msgspec.structs.replace(PROXY, addresses=("127.0.0.1",), callers=("delegate",))
+    with serving([], tmp_path, proxy=local) as world:
+        for more, status in (([], b"200"), ([f"{twice}: {fields[twice]}"], b"401")):
+            request = "\r\n".join(["GET /cdap/v1/policies HTTP/1.1", "Host: 127.0.0.1", *lines, *more, "", ""])
+            assert send(world, request.encode()).startswith(b"HTTP/1.1 " + status)
 
 
 # --- settings -----------------------------------------------------------------------------------------------------
