@@ -148,8 +148,8 @@ def from_cdap(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
             parts = (parts[0], parts[1], f"{parts[3].lower()}.{parts[4]}")
         elif len(parts) == 4:
             parts = (parts[0], parts[1], f"{parts[2].lower()}.{parts[3]}")
-    elif (at := entity_types()[name].version_at) is not None and len(parts) == at + 1:
-        parts = parts[:at]
+    elif (at := entity_type(name).version_at) is not None and len(parts) == len(entity_type(name).patterns) + 1:
+        parts = (*parts[:at], *parts[at + 1 :])
     return entity_id(name, parts)
 
 
