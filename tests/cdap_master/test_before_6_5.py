@@ -33,6 +33,10 @@ ENTITIES = [
         ("PROGRAM", "ns1", "Shop", "-SNAPSHOT", "Workflow", "W"),
         {"namespace": "ns1", "application": "Shop", "program": "workflow.W"},
     ),
+    (
+        ("SCHEDULE", "ns1", "Shop", "-SNAPSHOT", "nightly"),
+        {"namespace": "ns1", "application": "Shop", "schedule": "nightly"},
+    ),
     (("DATASET", "ns1", "kv"), {"namespace": "ns1", "dataset": "kv"}),
     (("DATASET_MODULE", "ns1", "a.B"), {"namespace": "ns1", "dataset_module": "a.B"}),
     (("DATASET_TYPE", "ns1", "a.B"), {"namespace": "ns1", "dataset_type": "a.B"}),
