@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _BACKLOG: Final = 128
+ACCEPTED_AT_ONCE: Final = 16
+"""Connections accepted in one turn of the event loop."""
 
 
 class AsgiServer:
     """Server that finishes the requests in progress when it stops.
 
-    Law: who connects and says nothing, or whose handshake is not over, delays no stop.
+    Laws: who connects and says nothing, or whose handshake is not over, delays no stop; in one turn of the event loop
+    few connections are accepted, and one is read again of all that sent much.
     """
 
     def __init__(
@@ -30,6 +34,7 @@ class AsgiServer:
         self.doorkeeper = doorkeeper
         self.buffer = memoryview(bytearray(READ_AT_ONCE))
         self._connections: set[HttpConnection] = set()
+        self._giving_way: deque[HttpConnection] = deque()
         self._tls = tls
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stops = False
@@ -47,10 +52,11 @@ class AsgiServer:
         server = await self._loop.create_server(
             lambda: HttpConnection(self),
             sock=listening,
-            backlog=_BACKLOG,
+            backlog=ACCEPTED_AT_ONCE,
             ssl=self._tls,
             ssl_handshake_timeout=handshake,
         )
+        listening.listen(_BACKLOG)
         try:
             while not self._stops:
                 self._changed.clear()
@@ -80,6 +86,17 @@ class AsgiServer:
         """Forget a connection; called by itself."""
         self._connections.discard(connection)
         self._changed.set()
+
+    def give_way(self, connection: HttpConnection) -> None:
+        """Let the connection read on when all others have, and those that gave way before it; called by itself."""
+        self._giving_way.append(connection)
+        if len(self._giving_way) == 1:
+            asyncio.get_running_loop().call_soon(self._next_turn)
+
+    def _next_turn(self) -> None:
+        self._giving_way.popleft().read_on()
+        if self._giving_way:
+            asyncio.get_running_loop().call_soon(self._next_turn)
 
     async def _end_connections(self) -> None:
         for connection in tuple(self._connections):

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 READ_AT_ONCE: Final = 16_384
-"""Bytes read in one turn of the event loop; after them all other connections have theirs."""
+"""Bytes read of a connection in one turn of the event loop."""
+GIVES_WAY: Final = 2_048
+"""Bytes after which a connection is not read again before the others; nearly every check is shorter."""
 _PAUSE_SECONDS: Final = 1.0
 _FAREWELL_SECONDS: Final = 0.2
 _LINGER_SECONDS: Final = 1.0
@@ -91,6 +93,9 @@ class HttpServing(Protocol):
     def closed(self, connection: HttpConnection) -> None:
         """Forget a connection."""
 
+    def give_way(self, connection: HttpConnection) -> None:
+        """Let the connection read on in its turn."""
+
 
 class _Waits(Enum):
     """Event that a connection waits for, at most until its timer ends."""
@@ -120,8 +125,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._waits = _Waits.REQUEST
         self._refusal: BadRequest | None = None
-        self._ends = False
-        self._must_drain = False
+        self._ends = self._must_drain = self._gives_way = False
+        self._hears = True
         self._transport: asyncio.Transport
         self._scope: dict[str, Any] = {}
         self._address: Address = ()
@@ -158,6 +163,10 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Read what came; after the end it is dropped."""
+        if nbytes >= GIVES_WAY:
+            self._gives_way = True
+            self._transport.pause_reading()
+            self._serving.give_way(self)
         if self._waits is _Waits.END or self._refusal is not None:
             return
         had = self._reader.has_begun
@@ -195,7 +204,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def content_taken(self) -> None:
         """Read on if the request goes on."""
         if self._exchange is not None and not self._exchange.incoming.complete:
-            self._transport.resume_reading()
+            self._hear()
 
     def answered(self, exchange: HttpExchange) -> None:
         """Go on with the next request, or end."""
@@ -209,7 +218,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         incoming = exchange.incoming
         if incoming.keeps_alive and not (incoming.complete or self._ends or self._refusal is not None):
             incoming.content.clear()
-            self._transport.resume_reading()
+            self._hear()
             return
         self._reader.requests.pop(0)
         self._exchange = None
@@ -240,7 +249,18 @@ class HttpConnection(asyncio.BufferedProtocol):
         """End at once."""
         self._transport.abort()
 
+    def read_on(self) -> None:
+        """Read again, if there is something to wait for."""
+        self._gives_way = False
+        if self._hears:
+            self._hear()
+
     # One turn after another.
+
+    def _hear(self) -> None:
+        self._hears = True
+        if not self._gives_way:
+            self._transport.resume_reading()
 
     def _next(self) -> None:
         """Wait for the peer to read its answer, then for its next request."""
@@ -253,7 +273,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._wait(_Waits.REQUEST, self._serving.limits.request_seconds)
         else:
             self._wait(_Waits.NEXT, self._serving.limits.idle_seconds)
-        self._transport.resume_reading()
+        self._hear()
         self._go_on()
 
     def _go_on(self) -> None:
@@ -278,6 +298,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             incoming.keeps_alive = False
             self._exchange.client_is_gone()
         if incoming.complete or refusal is not None or len(incoming.content) > LONGEST_HEAD:
+            self._hears = False
             self._transport.pause_reading()
 
     def _answer(self) -> None:
@@ -310,7 +331,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._wait(_Waits.END, _LINGER_SECONDS)
         if self._transport.can_write_eof():
             self._transport.write_eof()
-        self._transport.resume_reading()
+        self._hear()
 
     def _close(self) -> None:
         """Close when the answer is sent; TLS would wait for both sides to agree, and a peer may not be reading."""

@@ -11,6 +11,8 @@ import socket
 import ssl
 import tempfile
 import threading
+import tracemalloc
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -26,8 +28,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from starlette.types import ASGIApp
 
-from ranger_cdap.net.asgi_server import AsgiServer
-from ranger_cdap.net.http_connection import READ_AT_ONCE, ConnectionLimits, NoDoorkeeper
+from ranger_cdap.net.asgi_server import ACCEPTED_AT_ONCE, AsgiServer
+from ranger_cdap.net.http_connection import (
+    GIVES_WAY,
+    READ_AT_ONCE,
+    ConnectionLimits,
+    HttpConnection,
+    NoDoorkeeper,
+)
 from ranger_cdap.net.http_request import LONGEST_HEAD
 from ranger_cdap.net.listener import listen
 from tests.certificates import Authority
@@ -90,6 +98,18 @@ class Running:
     def _serve(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
             runner.run(self.server.serve(self._listening))
+
+    def hold(self) -> threading.Event:
+        """Keep the loop busy until the event is set."""
+        busy, goes_on = threading.Event(), threading.Event()
+
+        def wait() -> None:
+            busy.set()
+            goes_on.wait(PATIENCE)
+
+        self.loop.call_soon_threadsafe(wait)
+        assert busy.wait(PATIENCE)
+        return goes_on
 
     def pass_time(self, seconds: float) -> None:
         """Put the clock forward, and wait until what was due has happened."""
@@ -354,3 +374,101 @@ def test_a_client_that_waits_for_a_continue_is_told_the_end_of_its_connection() 
         connection.sendall(head)
         assert b"\r\nconnection: close\r\n" in read_all(connection)
     running.stop()
+
+
+def test_in_a_turn_of_the_loop_few_are_accepted_and_one_that_sent_much_is_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turn, done = 0, threading.Event()
+    opened: Counter[int] = Counter()
+    read: Counter[int] = Counter()
+    known: set[HttpConnection] = set()
+    update, open_ = HttpConnection.buffer_updated, AsgiServer.opened
+
+    def count_turns() -> None:
+        nonlocal turn
+        turn += 1
+        if not done.is_set():
+            running.loop.call_soon(count_turns)
+
+    def buffer_updated(connection: HttpConnection, nbytes: int) -> None:
+        # After its first piece a connection has its turn among the others.
+        read[turn] += connection in known
+        if nbytes >= GIVES_WAY:
+            known.add(connection)
+        update(connection, nbytes)
+
+    def opened_(server: AsgiServer, connection: HttpConnection) -> None:
+        opened[turn] += 1
+        open_(server, connection)
+
+    monkeypatch.setattr(HttpConnection, "buffer_updated", buffer_updated)
+    monkeypatch.setattr(AsgiServer, "opened", opened_)
+    running = Running(Echo())
+    with socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE) as honest:
+        honest.sendall(HONEST)
+        assert read_all(honest).startswith(b"HTTP/1.1 200 OK\r\n")
+    goes_on = running.hold()
+    hostile = [socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE) for _ in range(50)]
+    content = b"1\r\nx\r\n" * 10_000
+    for connection in hostile:
+        connection.sendall(b"POST /echo" + CHUNKED)
+        connection.setblocking(False)
+        with suppress(BlockingIOError):
+            connection.send(content)
+    running.loop.call_soon_threadsafe(count_turns)
+    goes_on.set()
+    while sum(read.values()) < 100:
+        done.wait(0.01)
+    most_read, most_opened = max(read.values()), max(opened.values())
+    done.set()
+    for connection in hostile:
+        connection.close()
+    running.stop()
+    assert most_read == 1
+    assert most_opened <= ACCEPTED_AT_ONCE
+
+
+MOST_OF_A_CONNECTION = 2 * LONGEST_HEAD + 2 * READ_AT_ONCE
+TLS_BUFFER = 300_000  # asyncio's buffer of 256 KiB and its objects; OpenSSL's own memory is not Python's
+HOARDING = {
+    "nothing": (b"", b""),
+    "a head": (b"GET / HTTP/1.1\r\nHost: a\r\n", b"".join(b"X-%d: %s\r\n" % (n, b"x" * 2_000) for n in range(40))),
+    "a body that nobody takes": (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n", b"x" * 400_000),
+    "requests ahead": (b"", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 10_000),
+}
+
+
+@pytest.mark.parametrize("over_tls", [False, True])
+@pytest.mark.parametrize("what", HOARDING)
+def test_a_connection_keeps_few_bytes_whatever_is_sent(what: str, over_tls: bool) -> None:
+    begin, more = HOARDING[what]
+    server, client = contexts() if over_tls else (None, None)
+    goes_on = threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, goes_on.wait, PATIENCE)
+
+    running = Running(app, server, replace(LIMITS, longest_body=10_000_000))
+    connections: list[socket.socket] = []
+    tracemalloc.start()
+    try:
+        for _ in range(20):
+            plain = socket.create_connection(("127.0.0.1", running.port), timeout=PATIENCE)
+            connections.append(client.wrap_socket(plain, server_hostname="127.0.0.1") if client else plain)
+            connections[-1].sendall(begin)
+        before = tracemalloc.get_traced_memory()[0] if not over_tls else 0
+        for connection in connections:
+            connection.settimeout(0.1)
+            with suppress(OSError):
+                connection.sendall(more)
+        for _ in range(100):
+            running.pass_time(0)
+        kept = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+        goes_on.set()
+        for connection in connections:
+            connection.close()
+        running.stop()
+    assert kept / len(connections) < MOST_OF_A_CONNECTION + over_tls * TLS_BUFFER
