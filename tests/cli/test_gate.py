@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,16 @@ import pytest
 
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
+from ranger_cdap.config import Secret
+from ranger_cdap.embedded_admin.api import policy_store
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.policy_directory import write_directory
 from ranger_cdap.policies.manage.policy_file import collection_of
 from ranger_cdap.policies.manage.strict_text import write_json, write_yaml
+from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.policies.refresh.history import PolicyHistory
 from tests.cli.fixtures import COMPANY, download, item, policy
+from tests.cli.live_ranger import PASSWORD
 
 Json = dict[str, Any]
 KV = {"namespace": "ns1", "dataset": "kv"}
@@ -110,6 +117,17 @@ def test_lint_reads_so_and_says_it(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "access type `READ` is saved as `read`: policy `kv`" in shown.err
 
 
+def test_a_history_is_as_it_was_in_effect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written = json.dumps(download([kv(item("READ", users=["eve"]))])).encode()
+    history = PolicyHistory(tmp_path / "history", "cdapdev", 10_000_000)
+    history.keep(Documents(written, b"{}"), time.time_ns() // 1_000_000 - 2 * 86_400_000)
+    (tmp_path / "new.json").write_bytes(written)
+    words = ["--set", "ranger.service=cdapdev", "--set", f"plugin.history_dir={tmp_path / 'history'}"]
+    for new, code in (("history:1d", ExitCode.OK), (str(tmp_path / "new.json"), ExitCode.ACCESS_CHANGED)):
+        assert main([*words, "policies", "impact", "history:1d", new, "--fail-on", "gained"]) == code
+    assert "user eve gains read on dataset cdap/ns1/kv" in capsys.readouterr().out
+
+
 def test_eval_takes_a_file_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     levels = {"instance": "cdap", **KV}
     for access, allowed in (("READ", False), ("read", True)):
@@ -120,3 +138,30 @@ def test_eval_takes_a_file_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixtur
         shown = capsys.readouterr()
         assert json.loads(shown.out)["allowed"] is allowed
         assert "saved as" not in shown.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["plan", "bob", "dataset.get", "dataset:ns1.kv", "--apply", "--dry-run"],
+        ["import", "sentry", "sentry.ini", "--dry-run"],
+    ],
+    ids=lambda words: str(words[0]),
+)
+def test_a_policy_of_ranger_s_that_is_saved_again_is_reported(
+    ranger: RangerAdmin, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["setup", "--yes", "--quiet"]) == ExitCode.OK
+    Path("sentry.ini").write_text(
+        "[groups]\ng = r\n[roles]\nr = instance=cdap->namespace=ns1->dataset=kv->action=read\n"
+    )
+    for name in ("eve", "eve "):
+        ranger.create_user(name, Secret(PASSWORD))
+    with monkeypatch.context() as older:
+        older.setattr(policy_store, "as_saved", lambda policy, _: (policy, ()))
+        ranger.create_policy_document({**kv(item("read", users=["eve "])), "service": "cdapdev"})
+    capsys.readouterr()
+    assert main(words) in (ExitCode.NO, ExitCode.INVALID_INPUT)  # Ranger has no group `g`
+    shown = capsys.readouterr()
+    assert "note: user `eve ` is saved as `eve`: policy `kv`" in shown.err
+    assert words[0] == "import" or "impact: user eve, user bob gains read on dataset cdap/ns1/kv" in shown.out
