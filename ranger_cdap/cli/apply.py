@@ -105,7 +105,7 @@ def _wanted(invocation: Invocation, path: Path, *, delete: bool) -> PolicyCollec
     Raises:
         InvalidInput: those of another service would replace all, or all would be deleted.
     """
-    wanted, service = read_collection(path), invocation.settings.ranger.service
+    wanted, service = read_collection(path, invocation.messages.print), invocation.settings.ranger.service
     if delete and wanted.service.service not in ("", service):
         raise InvalidInput(
             f"`{path}` has the policies of service `{wanted.service.service}`, and `--delete` would replace those of "

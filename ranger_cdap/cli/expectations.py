@@ -52,7 +52,7 @@ def test_command(context: click.Context, invocation: Invocation, file: Path, fil
     with = { jar = ["artifact:ns1.shop"] }          # what else takes part
     """
     expectations = read_expectations(read_file(file), str(file))
-    with authorizer_by(invocation, files) as authorizer:
+    with authorizer_by(invocation, files, invocation.messages.print) as authorizer:
         if authorizer.snapshot.engine is None:
             raise NotReady(authorizer.snapshot.reason)
         # Report an expectation that cannot be evaluated before any answer.

@@ -13,9 +13,12 @@ from ranger_cdap.errors import InvalidInput, PolicySetError, reason
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.policy_directory import read_directory
 from ranger_cdap.policies.manage.policy_file import collection_of, download_of
+from ranger_cdap.policies.manage.saved_policy import saved_download
 from ranger_cdap.policies.manage.strict_text import parse_text
 
 Decoded = TypeVar("Decoded")
+Report = Callable[[str], object]
+"""Where notes go."""
 
 
 def read_file(path: Path) -> bytes:
@@ -84,31 +87,36 @@ def usable(path: Path) -> Iterator[None]:
         raise InvalidInput(f"`{path}` cannot be used: {e}") from None
 
 
-def read_policies(path: Path, service: str = "") -> bytes:
-    """Return a policy download: that of the file, or one made of an export or of a directory of policies.
+def read_policies(path: Path, service: str = "", report: Report | None = None) -> bytes:
+    """Return a policy download: that of the file, or one made of other forms or of a directory of policies.
 
-    `service` is the name of their service if they name none.
+    `service` is the name of their service if they name none. With `report` the policies are as Ranger Admin would save
+    them, and it gets what changed.
 
     Raises:
         InvalidInput: it cannot be read, or is neither; the message names the file.
     """
     if path.is_dir():
-        found = read_directory(path)
-        return _named(path, lambda: found.download(service))
-    content = read_file(path)
-    return _named(path, lambda: download_of(content, path.suffix, service))
+        collection = read_directory(path)
+        found = _named(path, lambda: collection.download(service))
+    else:
+        content = read_file(path)
+        found = _named(path, lambda: download_of(content, path.suffix, service))
+    return found if report is None else reported(path, _named(path, lambda: saved_download(found)), report)
 
 
-def read_collection(path: Path) -> PolicyCollection:
-    """Return the policies of a directory, an export or a download.
+def read_collection(path: Path, report: Report | None = None) -> PolicyCollection:
+    """Return the policies of a directory or of a file in any form; `report` is that of `read_policies`.
 
     Raises:
         InvalidInput: it cannot be read, or is none of these; the message names the file.
     """
     if path.is_dir():
-        return read_directory(path)
-    content = read_file(path)
-    return _named(path, lambda: collection_of(content, path.suffix))
+        found = read_directory(path)
+    else:
+        content = read_file(path)
+        found = _named(path, lambda: collection_of(content, path.suffix))
+    return found if report is None else reported(path, _named(path, found.as_saved), report)
 
 
 def read_json(path: Path) -> Any:
@@ -119,6 +127,13 @@ def read_json(path: Path) -> Any:
     """
     content = read_file(path)
     return _named(path, lambda: parse_text(content, ".json"))
+
+
+def reported(path: Path, saved: tuple[Decoded, tuple[str, ...]], report: Report) -> Decoded:
+    """Return policies as Ranger Admin would save them, after a note about each change."""
+    for change in saved[1]:
+        report(f"note: `{path}`: {change}")
+    return saved[0]
 
 
 def _named(path: Path, read: Callable[[], Decoded]) -> Decoded:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from msgspec import structs
 
 from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.export import grants_of
-from ranger_cdap.cli.files import checked, read_policies, usable
+from ranger_cdap.cli.files import Report, checked, read_policies, reported, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.policy_files import HistoricFiles
 from ranger_cdap.cli.ranger_documents import ranger_documents
@@ -106,20 +106,22 @@ def read_sources(
         roles_of, tags_of = role_download or found.roles, tag_download or found.tags
         with usable(Path(str(source))):
             if isinstance(source, Path):
-                read.append(documents(_of_path(source, now, service, grants_of(settings)), roles_of, tags_of))
+                read.append(documents(_of_path(invocation, source, now), roles_of, tags_of))
             else:
                 read.append(structs.replace(found, roles=roles_of, tags=tags_of))
     return read
 
 
-def _of_path(path: Path, now: Documents | None, service: str, grants: CreatorGrants) -> bytes:
+def _of_path(invocation: Invocation, path: Path, now: Documents | None) -> bytes:
+    """Return the policies of a path, as Ranger Admin would save them."""
+    settings, report = invocation.settings, invocation.messages.print
     if now is None or not path.is_dir():
-        return read_policies(path, service)
+        return read_policies(path, settings.ranger.service, report)
     assert isinstance(now.policies, bytes)
-    return _in_service(path, now.policies, service, grants)
+    return _in_service(path, now.policies, settings.ranger.service, grants_of(settings), report)
 
 
-def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants) -> bytes:
+def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants, report: Report) -> bytes:
     """Return the policies of a directory in the service as it is now: `policies apply` changes policies only.
 
     What the directory does not say of the service is Ranger's, and so are the grants of the sync job.
@@ -136,9 +138,10 @@ def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants
         config=own.config or present.config,
         tags=own.tags or present.tags,
     )
-    tag_policies = wanted.tag_policies if own.tags else there.tag_policies
     try:
-        return PolicyCollection(entry, (*wanted.policies, *kept), tag_policies).checked().download(service)
+        saved = reported(directory, replace(wanted, service=entry).as_saved(), report)
+        tag_policies = saved.tag_policies if own.tags else there.tag_policies
+        return PolicyCollection(entry, (*saved.policies, *kept), tag_policies).checked().download(service)
     except InvalidInput as e:
         raise InvalidInput(f"`{directory}` cannot be used: {e}") from None
 

@@ -50,7 +50,8 @@ def lint_command(context: click.Context, invocation: Invocation, files: PolicyFi
     """
     if files:
         with usable(files.policies):
-            found = _look(files.read(invocation.settings.ranger.service), invocation.settings)
+            read = files.read(invocation.settings.ranger.service, invocation.messages.print)
+            found = _look(read, invocation.settings)
     else:
         found = _look(_download(invocation.settings), invocation.settings)
     if not has_engine() and any(one.code is ProblemCode.UNUSABLE_CONDITION for one in found):

@@ -15,7 +15,7 @@ import click
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import Decider
 from ranger_cdap.cli.check_arguments import open_authorizer
-from ranger_cdap.cli.files import checked, read_policies, usable
+from ranger_cdap.cli.files import Report, checked, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE, moment_of
 from ranger_cdap.errors import InvalidInput
@@ -26,7 +26,7 @@ from ranger_cdap.ranger_model.decode import decode_roles, decode_service_tags, d
 
 POLICIES: Final = click.Path(path_type=Path)
 """A file or a directory of policies."""
-POLICIES_HELP: Final = "A policy download, a plugin's cache file, an export, or a directory of policies"
+POLICIES_HELP: Final = "A policy download, a plugin's cache file, an export, a list or a directory of policies"
 WITHOUT_TAGS: Final = "warning: there are tag policies, but without `--tags` no resource carries a tag"
 
 
@@ -39,15 +39,15 @@ class PolicyFiles:
     tags: Path | None = None
     userstore: Path | None = None
 
-    def read(self, service: str) -> Documents:
-        """Read the files; `service` is the name of the service if its policies do not have it.
+    def read(self, service: str, report: Report | None = None) -> Documents:
+        """Read the files; `service` and `report` are those of `read_policies`.
 
         Raises:
             InvalidInput: one of them cannot be read, or has other content.
             PolicySetError: the policy file is not a JSON object.
         """
         return documents(
-            read_policies(self.policies, service),
+            read_policies(self.policies, service, report),
             checked(self.roles, decode_roles) if self.roles else None,
             checked(self.tags, decode_service_tags) if self.tags else None,
             checked(self.userstore, decode_user_store) if self.userstore else None,
@@ -75,8 +75,8 @@ class HistoricFiles(PolicyFiles):
         history = Path(f"history:{given}")
         return cls(history, tags=history, directory=directory, at=moment_of(option, given, now, now))
 
-    def read(self, service: str) -> Documents:
-        """Read the documents kept last before that time.
+    def read(self, service: str, report: Report | None = None) -> Documents:
+        """Read the documents kept last before that time, as they were in effect.
 
         Raises:
             InvalidInput: the history has none so old, or cannot be read.
@@ -123,8 +123,12 @@ def policy_files(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator[Authorizer]:
+def authorizer_by(
+    invocation: Invocation, files: PolicyFiles | None, report: Report | None = None
+) -> Iterator[Authorizer]:
     """Open an authorizer for policies from files, or for Ranger's; files are neither cached nor audited.
+
+    `report` is that of `read_policies`.
 
     Raises:
         InvalidInput: the files are not a valid set of policies.
@@ -135,7 +139,7 @@ def authorizer_by(invocation: Invocation, files: PolicyFiles | None) -> Iterator
             yield authorizer
         return
     with usable(files.policies):
-        found = files.read(invocation.settings.ranger.service)
+        found = files.read(invocation.settings.ranger.service, report)
         decider = Decider.of_documents(found, invocation.settings)
     if found.tags is not None and files.tags is None:
         invocation.messages.print(WITHOUT_TAGS)

@@ -13,6 +13,8 @@ from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.role_changes import carry_out_roles, require_members
 from ranger_cdap.policies.manage.role_plan import RoleAction, RoleStep
+from ranger_cdap.policies.manage.saved_policy import SavedPolicies
+from servicedef import service_definition
 
 
 def change_roles(
@@ -34,6 +36,10 @@ def change_roles(
     with administrator(invocation, account) as admin:
         steps = planned(admin)
         show(steps)
+        saved = SavedPolicies()
+        saved.of([step.policy.wanted for step in steps if step.policy is not None], service_definition())
+        for change in saved.changes:
+            invocation.messages.print(f"note: {change}")
         if blocked := [step for step in steps if step.action is RoleAction.BLOCKED]:
             raise InvalidInput(f"nothing was done: role `{blocked[0].role}` is blocked: {blocked[0].detail}")
         changes = [step for step in steps if step.changes]

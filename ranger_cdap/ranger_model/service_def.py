@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from ranger_cdap.ranger_model.document import Document
+
+MARKERS: Final[Mapping[str, str | None]] = {
+    "_CREATE": "CREATE",
+    "_READ": "READ",
+    "_UPDATE": "UPDATE",
+    "_DELETE": "DELETE",
+    "_MANAGE": "MANAGE",
+    "_ALL": None,
+}
+"""Access types that Ranger Admin adds to every definition, each with the category of those it implies; None: all."""
 
 
 class ResourceDef(Document):

@@ -110,10 +110,18 @@ class JavaEngine(AbstractContextManager["JavaEngine"]):
 
     def validate(self, definition: Json, service: str, policies: Iterable[Json]) -> tuple[str | None, list[str | None]]:
         """What Ranger Admin's validators say against a definition and against each policy; None is valid."""
-        answer = self.ask(
+        answer = self._validated(definition, service, policies)
+        return answer["definition"], answer["policies"]
+
+    def saved(self, definition: Json, service: str, policies: Iterable[Json]) -> list[tuple[str | None, Json]]:
+        """What they say against each policy, and the policy as they leave it."""
+        answer = self._validated(definition, service, policies)
+        return list(zip(answer["policies"], answer["saved"], strict=True))
+
+    def _validated(self, definition: Json, service: str, policies: Iterable[Json]) -> dict[str, Any]:
+        return self.ask(
             {"command": "validate", "definition": definition, "service": service, "policies": list(policies)}
         )
-        return answer["definition"], answer["policies"]
 
     def apply_deltas(self, policies: Json, name: str = "engine") -> dict[str, Any]:
         return self.ask({"command": "delta", "engine": name, "policies": policies})

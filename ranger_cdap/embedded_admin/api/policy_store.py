@@ -22,16 +22,23 @@ from ranger_cdap.embedded_admin.rules.policy_rules import (
 )
 from ranger_cdap.embedded_admin.store.change_log import CREATED, DELETED, UPDATED, LoggedChange
 from ranger_cdap.embedded_admin.store.records import EXTERNAL, StoredPolicy, StoredService
+from ranger_cdap.errors import InvalidInput
+from ranger_cdap.policies.manage.saved_policy import as_saved
 
 
 def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: StoredPolicy | None) -> AdminPolicy:
-    """Validate a policy and return it.
+    """Validate a policy and return it as it is saved.
 
     Raises:
         Refusal: 400; it violates a rule of Ranger's validator, or names an unknown user, group or role.
     """
     unknown_type = refuse_invalid([failure(3007, policy.service)])
     definition = found(call.tables.definition(service.document.type), unknown_type)
+    names = [access.name for access in definition.document.access_types]
+    try:
+        policy = msgspec.convert(as_saved(msgspec.to_builtins(policy), names)[0], AdminPolicy)
+    except InvalidInput as e:
+        raise refuse(str(e)) from None
     own_id = old.stamp.id if old else None
     neighbours = Neighbours(
         by_name=lambda name: _other(call.tables.policy_by_name(service.stamp.id, name, policy.zone_name), own_id),
@@ -63,7 +70,7 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
     if old is None and policy.guid and call.tables.policy_by_guid(service.stamp.id, policy.guid):
         raise refuse('ERROR: duplicate key value violates unique constraint "x_policy_uk_guid_service_zone"', code=1)
     _require_known_principals(call, policy)
-    _refuse_unknown_conditions(policy, definition.document)
+    _refuse_unknown_conditions(policy, definition.document, service)
     return policy
 
 
@@ -73,12 +80,12 @@ def _other(other: StoredPolicy | None, own_id: int | None) -> Neighbour | None:
     return Neighbour(other.stamp.id, other.document.name)
 
 
-def _refuse_unknown_conditions(policy: AdminPolicy, definition: AdminServiceDef) -> None:
+def _refuse_unknown_conditions(policy: AdminPolicy, definition: AdminServiceDef, service: StoredService) -> None:
     known = {row.name for row in definition.policy_conditions}
     for condition in [*policy.conditions, *(condition for item in policy.items() for condition in item.conditions)]:
         if condition.type not in known:
-            where = f"policy='{policy.name}' service='{policy.service}'"
-            raise refuse(f"{condition.type}: is not a valid policy-condition. {where}", code=1)
+            where = f"policy='{policy.name}' service='{service.stamp.id}'"
+            raise refuse(f"{condition.type}: is not a valid condition-type. {where}", code=1)
 
 
 def _require_known_principals(call: AdminCall, policy: AdminPolicy) -> None:

@@ -89,6 +89,13 @@ RULES: dict[int, Rule] = {
         "displayName",
     ),
     3051: Rule("Display name [{0}] is already used by service [{1}]", "displayName"),
+    3053: Rule("policy items user was null", "policy item users", MISSING),
+    3054: Rule("policy items group was null", "policy item groups", MISSING),
+    3055: Rule("policy items role was null", "policy item roles", MISSING),
+    3056: Rule(
+        "Values for the resource={0} contained a duplicate value={1}. Ensure all values for a resource are unique",
+        "resource-values",
+    ),
     4003: Rule("Internal error: RangerRole name passed in was null/empty", "name", MISSING),
 }
 DUPLICATE_IN_DEFINITION = Rule("duplicate {0}[{1}] in {2}", "{0}")

@@ -13,16 +13,7 @@ from ranger_cdap.embedded_admin.model.documents import (
     AdminServiceDef,
 )
 from ranger_cdap.embedded_admin.model.validation import DUPLICATE_IN_DEFINITION, ValidationFailure, failure, of_rule
-
-MARKERS: dict[str, str | None] = {
-    "_CREATE": "CREATE",
-    "_READ": "READ",
-    "_UPDATE": "UPDATE",
-    "_DELETE": "DELETE",
-    "_MANAGE": "MANAGE",
-    "_ALL": None,
-}
-"""Marker access type to the category of access types it implies; `None` implies all."""
+from ranger_cdap.ranger_model.service_def import MARKERS
 
 EXPRESSION_CONDITION = AdminConditionDef(
     name="_expression",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemCondition, Pol
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 
 MAX_NAME_LENGTH = 255
+_NO_NAMES = frozenset({"", "null", "NULL", "Null"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def check_policy(
         yield failure(3006, namesake.id, policy.service, field=name_field)
     if not policy.is_audit_enabled and not (policy.policy_items or policy.deny_policy_items):
         yield failure(3008)
-    known = {access.name.lower(): access.name for access in definition.access_types}
+    known = [access.name for access in (*definition.access_types, *definition.marker_access_types)]
     for item in policy.items():
         yield from _check_item(item, known)
     named_well = True
@@ -119,16 +121,19 @@ def check_policy(
         yield failure(3033, policy.zone_name)
 
 
-def _check_item(item: PolicyItem, known: Mapping[str, str]) -> Iterator[ValidationFailure]:
+def _check_item(item: PolicyItem, known: Sequence[str]) -> Iterator[ValidationFailure]:
     if not (item.users or item.groups or item.roles):
         yield failure(3020)
     if not item.accesses and not item.delegate_admin:
         yield failure(3002, "policy item accesses")
     for access in item.accesses:
-        if access.type.lower() not in known:
-            yield failure(3022, access.type, ", ".join(known.values()), subfield=access.type)
+        if access.type not in known:
+            yield failure(3022, access.type, f"[{', '.join(known)}]")
         if not access.is_allowed:
             yield failure(3023)
+    for code, names in ((3053, item.users), (3054, item.groups), (3055, item.roles)):
+        if not _NO_NAMES.isdisjoint(names):
+            yield failure(code)
 
 
 def _check_resource_names(policy: AdminPolicy, definition: AdminServiceDef) -> Iterator[ValidationFailure]:
@@ -156,8 +161,10 @@ def _brackets(sets: Iterable[Sequence[str]]) -> str:
 def _check_values(
     name: str, resource: PolicyResource, definition: AdminResourceDef | None, may_exclude: bool
 ) -> Iterator[ValidationFailure]:
-    if not resource.values or not all(resource.values):
+    if not resource.values:
         yield failure(3026, subfield=name)
+    for value in [value for value, times in Counter(resource.values).items() if times > 1][:1]:
+        yield failure(3056, name, value, subfield=name)
     if definition is None:
         return
     if resource.is_excludes and not definition.excludes_supported:
@@ -168,7 +175,7 @@ def _check_values(
         yield failure(3017, name, subfield=name)
     if definition.validation_reg_ex:
         for value in resource.values:
-            if value and not _matches(definition.validation_reg_ex, value):
+            if not _matches(definition.validation_reg_ex, value):
                 yield failure(3018, value, name, subfield=name)
 
 

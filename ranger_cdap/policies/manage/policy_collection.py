@@ -16,6 +16,7 @@ from msgspec import structs
 
 import servicedef
 from ranger_cdap.errors import InvalidInput, PolicySetError
+from ranger_cdap.policies.manage.saved_policy import SavedPolicies
 from ranger_cdap.policies.manage.transfer import Json, policy_key, portable
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import Document
@@ -111,11 +112,15 @@ class PolicyCollection:
 
     @classmethod
     def of_document(cls, document: Any) -> Self:
-        """Return the collection of an export: one document with all policies.
+        """Return the collection of an export: one document with all policies, a list of policies, or one policy.
 
         Raises:
             InvalidInput: it is not an export, or a policy of it is not acceptable.
         """
+        if isinstance(document, list) and document:
+            document = {"policies": document}
+        elif isinstance(document, dict) and "resources" in document:
+            document = {"policies": [document]}
         if not isinstance(document, dict) or not isinstance(document.get("policies"), list):
             raise InvalidInput("the file holds no policies: it is not one of `ranger-cdap policies export`")
         service = service_entry(document.get("service", {}))
@@ -133,6 +138,18 @@ class PolicyCollection:
         if self.tag_policies:
             document["tagPolicies"] = self.tag_policies
         return document
+
+    def as_saved(self) -> tuple[Self, tuple[str, ...]]:
+        """Return the collection with its policies as Ranger Admin would save them, and what changed.
+
+        Raises:
+            InvalidInput: it is not certain what Ranger would save of one.
+        """
+        saved, service = SavedPolicies(), self.service
+        own = service.definition or (_shipped() if service.type == "cdap" else None)
+        policies = saved.of(self.policies, own)
+        tag_policies = saved.of(self.tag_policies, service.tags and service.tags.definition)
+        return replace(self, policies=tuple(policies), tag_policies=tuple(tag_policies)), saved.changes
 
     def checked(self) -> Self:
         """Return the collection, if every zone and tag service that its policies need is described.

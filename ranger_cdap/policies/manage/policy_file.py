@@ -1,4 +1,4 @@
-"""Policies from the content of one file: a download, a plugin's cache file, or an export. Pure."""
+"""Policies from the content of one file: a download, a plugin's cache file, an export, a list or one policy. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ _MISSING: Final = msgspec.Raw(b"")
 
 
 class _Heading(msgspec.Struct, rename="camel"):
-    """Members that tell an export of policies from a download."""
+    """Members that tell a download of policies from other forms."""
 
     service_name: msgspec.Raw = _MISSING
     service_def: msgspec.Raw = _MISSING
     policy_deltas: msgspec.Raw = _MISSING
-    policies: msgspec.Raw = _MISSING
 
     @property
     def is_download(self) -> bool:
@@ -30,39 +29,35 @@ _decoder: Final = msgspec.json.Decoder(_Heading)
 
 
 def download_of(content: bytes, suffix: str, service: str = "") -> bytes:
-    """Return the policy download in a file's content, or one made of the export in it.
+    """Return the policy download in a file's content, or one made of the policies in it.
 
     `suffix` is that of the file's name: `.yaml` and `.yml` are YAML, others JSON. `service` is the name of the service
-    if the policies name none. Other content is returned as it is; what decodes it names what is wrong.
+    if the policies name none.
 
     Raises:
-        InvalidInput: it is an export that cannot be used.
-        PolicySetError: its download is unreadable.
+        InvalidInput: it has no policies that can be used.
     """
-    if suffix.lower() not in YAML_SUFFIXES and not _is_export(content):
+    if _is_download(content, suffix):
         return content
-    return collection_of(content, suffix).download(service)
+    return PolicyCollection.of_document(parse_text(content, suffix)).download(service)
 
 
 def collection_of(content: bytes, suffix: str) -> PolicyCollection:
-    """Return the policies of an export or a download.
+    """Return the policies of a file in any form.
 
     Raises:
-        InvalidInput: it is neither, or a policy of it is not acceptable.
+        InvalidInput: it has none, or a policy of it is not acceptable.
         PolicySetError: the download is unreadable.
     """
-    if suffix.lower() not in YAML_SUFFIXES and (heading := _heading(content)) and heading.is_download:
+    if _is_download(content, suffix):
         return PolicyCollection.of_download(content)
     return PolicyCollection.of_document(parse_text(content, suffix))
 
 
-def _is_export(content: bytes) -> bool:
-    heading = _heading(content)
-    return heading is not None and not heading.is_download and bool(bytes(heading.policies))
-
-
-def _heading(content: bytes) -> _Heading | None:
+def _is_download(content: bytes, suffix: str) -> bool:
+    if suffix.lower() in YAML_SUFFIXES:
+        return False
     try:
-        return _decoder.decode(content)
+        return _decoder.decode(content).is_download
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
+        return False

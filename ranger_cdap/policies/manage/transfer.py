@@ -30,9 +30,11 @@ _DEFAULTS: Mapping[str, Any] = {
     "delegateAdmin": False,
     "isExcludes": False,
     "isRecursive": False,
-    "description": "",
-    "zoneName": "",
+    "days": 0,
+    "hours": 0,
+    "minutes": 0,
 }
+_DAYS: Mapping[str, str] = {"dayOfMonth": "", "dayOfWeek": ""}
 
 
 class TransferAction(Enum):
@@ -99,7 +101,18 @@ def plan(wanted: Sequence[Json], there: Sequence[Json]) -> tuple[Step, ...]:
 def body(step: Step, service: str) -> Json:
     """Return the policy to send: the one of the file, with the server's fields of the existing one."""
     kept = {name: value for name, value in (step.there or {}).items() if name in _OF_THE_SERVER}
-    return {**kept, **(step.wanted or {}), "service": service}
+    sent: Json = {**kept, **(step.wanted or {}), "service": service}
+    if schedules := sent.get("validitySchedules"):
+        sent["validitySchedules"] = list(map(_with_days, schedules))
+    return sent
+
+
+def _with_days(schedule: Json) -> Json:
+    """Return a schedule of which every recurrence has both kinds of days: Ranger answers without one, and needs it."""
+    repeated = [
+        {**one, "schedule": {**_DAYS, **(one.get("schedule") or {})}} for one in schedule.get("recurrences") or ()
+    ]
+    return {**schedule, "recurrences": repeated} if repeated else schedule
 
 
 def policy_key(policy: Mapping[str, Any]) -> tuple[str, Any]:
@@ -133,7 +146,7 @@ def _reduced(value: Any) -> Any:
         return {
             name: inner
             for name, inner in reduced.items()
-            if inner not in (None, [], {}) and not (name in _DEFAULTS and inner == _DEFAULTS[name])
+            if inner not in (None, "", [], {}) and not (name in _DEFAULTS and inner == _DEFAULTS[name])
         }
     if isinstance(value, list):
         return [_reduced(inner) for inner in value]

@@ -18,6 +18,7 @@ from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.policies.manage.policy_file import download_of
+from ranger_cdap.policies.manage.saved_policy import saved_download
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.questions.access_holders import access_holders
@@ -125,7 +126,7 @@ def impact_answer(
     """
     service = before.service_name
     with form.beside(FILE):
-        read = _in_file(file, name, current, service)
+        read, changes = _in_file(file, name, current, service)
         try:
             after = compared_engine(read, service)
         except PolicySetError as e:
@@ -140,19 +141,20 @@ def impact_answer(
             f"error: the engines contradict the analysis on {request_text(witness.request)}"
             for witness in found.contradictions
         )
-        notes = (*errors, *_warnings(name, after, read, current))
+        rewritten = (f"note: `{name}`: {change}" for change in changes[:MOST_NOTES])
+        notes = (*errors, *rewritten, *_warnings(name, after, read, current))
         return _answer(ImpactAnswer, impact_document(after.service_name, impact_rows(found)), notes)
     return None
 
 
-def _in_file(file: bytes, name: str, current: Documents, service: str) -> Documents:
-    """Return the policies of a file with the roles and tags in effect.
+def _in_file(file: bytes, name: str, current: Documents, service: str) -> tuple[Documents, tuple[str, ...]]:
+    """Return the policies of a file, as Ranger Admin would save them, with the roles and tags in effect; what changed.
 
     Raises:
         InvalidInput: it has no policies that can be used, or those of another service.
     """
     try:
-        download = download_of(file, PurePath(name).suffix, service)
+        download, changes = saved_download(download_of(file, PurePath(name).suffix, service))
         own = decode_service_policies(download).service_name
         read = documents(download, current.roles, current.tags)
     except (InvalidInput, PolicySetError) as e:
@@ -161,7 +163,7 @@ def _in_file(file: bytes, name: str, current: Documents, service: str) -> Docume
         raise InvalidInput(
             f"`{name}` cannot be used: its policies belong to service `{own}`, and those in effect to `{service}`"
         )
-    return read
+    return read, changes
 
 
 def _warnings(name: str, after: PolicyEngine, read: Documents, current: Documents) -> Iterable[str]:

@@ -22,8 +22,7 @@ LEVELS = ("instance", "namespace", "dataset")
 
 BROKEN = [
     ({"isAuditEnabled": False, "policyItems": []}, 3008, None),
-    ({"policyItems": [{"users": ["alice"], "accesses": [{"type": "fly"}]}]}, 3022, "fly"),
-    ({"policyItems": [{"users": ["alice"], "accesses": [{"type": "_ALL"}]}]}, 3022, "_ALL"),
+    ({"policyItems": [{"users": ["alice"], "accesses": [{"type": "fly"}]}]}, 3022, None),
     ({"policyItems": [{"users": ["alice"], "accesses": [{"type": "read", "isAllowed": False}]}]}, 3023, None),
     ({"denyPolicyItems": [{"accesses": [{"type": "read"}]}]}, 3020, None),
     ({"allowExceptions": [{"users": ["alice"]}]}, 3002, None),
@@ -32,7 +31,11 @@ BROKEN = [
     ({"resources": {"instance": {"values": ["cdap"], "isRecursive": True}}}, 3017, "instance"),
     ({"resources": {"instance": {"values": []}}}, 3026, "instance"),
     ({"resources": {"instance": {"values": ["cdap"]}, "dataset": {"values": ["d"]}}}, 3025, "missing mandatory"),
-    ({"additionalResources": [{"instance": {"values": [""]}}]}, 3026, "instance"),
+    ({"additionalResources": [{"instance": {"values": []}}]}, 3026, "instance"),
+    ({"resources": {"instance": {"values": ["a", "b", "a"]}}}, 3056, "instance"),
+    ({"denyPolicyItems": [{"users": ["bob", ""], "accesses": [{"type": "_ALL"}]}]}, 3053, None),
+    ({"policyItems": [{"groups": ["null"], "accesses": [{"type": "read"}]}]}, 3054, None),
+    ({"policyItems": [{"roles": ["NULL"], "accesses": [{"type": "read"}]}]}, 3055, None),
     ({"additionalResources": [{}]}, 3012, "missing mandatory"),
     ({"policyType": 1}, 3011, "incompatible"),
 ]

@@ -219,6 +219,7 @@ FORMS: dict[str, tuple[str, Callable[[Json], bytes]]] = {
     "a cache file": ("cache", lambda new: json.dumps(new, indent=2).encode()),
     "an export": ("new.json", lambda new: json.dumps(as_export(new)).encode()),
     "YAML": ("new.yaml", as_yaml),
+    "a list": ("new.json", lambda new: json.dumps(as_export(new)["policies"]).encode()),
 }
 
 
@@ -241,9 +242,20 @@ def test_what_a_file_changes_is_what_the_command_says(
     for row in printed["lost"]:
         assert f"{', '.join(row['who'])} loses {', '.join(row['accesses'])} on" in page.text
         assert f'by policy {row["policy"]["id"]} "{row["policy"]["name"]}", allow item {row["item"]}' in page.text
-    if name.endswith(".json"):
+    if new.startswith(b"{"):  # the body of a request is an object
         came = service.ask("delegate", "POST", "/console/v1/impact?access=read", new).json
         assert {k: v for k, v in came.items() if k != "notes"} == printed
+
+
+def test_a_file_is_read_as_ranger_would_save_it(service: World, folder: Path) -> None:
+    estate = company(folder / "company").takes_effect(service)
+    found: Json = json.loads((estate.folder / "policies.json").read_bytes())
+    eve = {"users": [" eve"], "accesses": [{"type": "READ"}]}
+    found["policies"][0]["policyItems"].append(eve)
+    page = Page(upload(service, json.dumps(found).encode()))
+    assert "1 gained, 0 lost in cdapdev" in page.text
+    assert "note: `new.json`: access type `READ` is saved as `read`: policy" in page.text
+    assert "note: `new.json`: user ` eve` is saved as `eve`: policy" in page.text
 
 
 def test_the_policies_in_effect_change_nothing(service: World, folder: Path) -> None:
@@ -256,8 +268,8 @@ def test_the_policies_in_effect_change_nothing(service: World, folder: Path) -> 
 BAD_FILES = {
     # the content; what is said
     "nothing": (b"", "`new.json` cannot be used"),
-    "no JSON": (b"{]", "`new.json` cannot be used: the downloaded policies cannot be read"),
-    "a list": (b"[]", "`new.json` cannot be used"),
+    "no JSON": (b"{]", "`new.json` cannot be used: it is not JSON"),
+    "an empty list": (b"[]", "`new.json` cannot be used"),
     "cut off": (b'{"serviceName": "cdapdev", "policies": [', "`new.json` cannot be used"),
     "of another service": (
         b'{"serviceName": "hive", "policies": []}',

@@ -38,14 +38,20 @@ final class Validators {
     service.setId(ID);
   }
 
-  /** For the definition and each policy of the command the validator's text, null if it is valid. */
+  /**
+   * For the definition and each policy of the command the validator's text, null if it is valid; `saved` has the
+   * policies as the validator leaves them.
+   */
   static ObjectNode validate(JsonNode command) throws IOException {
     RangerServiceDef definition = JSON.treeToValue(command.path("definition"), RangerServiceDef.class);
     Validators validators = new Validators(definition, command.path("service").asText());
     ObjectNode answer = JSON.createObjectNode().put("definition", validators.definitionProblem());
     ArrayNode policies = answer.putArray("policies");
-    for (JsonNode policy : command.path("policies")) {
-      policies.add(validators.policyProblem(JSON.treeToValue(policy, RangerPolicy.class)));
+    ArrayNode saved = answer.putArray("saved");
+    for (JsonNode sent : command.path("policies")) {
+      RangerPolicy policy = JSON.treeToValue(sent, RangerPolicy.class);
+      policies.add(validators.policyProblem(policy));
+      saved.add(JSON.valueToTree(policy));
     }
     return answer;
   }
