@@ -69,7 +69,8 @@ public final class IdParts {
       String found = "?";
       for (Method method : methods) {
         boolean getter = method.getName().startsWith("get") && method.getParameterCount() == 0;
-        if (getter && !"getEntityName".equals(method.getName()) && String.valueOf(method.invoke(id)).equalsIgnoreCase(part)) {
+        boolean named = getter && !"getEntityName".equals(method.getName());
+        if (named && String.valueOf(method.invoke(id)).equalsIgnoreCase(part)) {
           found = method.getName().substring("get".length()).toLowerCase();
           break;
         }
