@@ -10,8 +10,6 @@ from traceback import extract_tb
 from typing import Final
 
 import msgspec
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -124,11 +122,27 @@ class _Endpoint:
         return caller
 
     async def _answer(self, request: Request, caller: Caller) -> Reply:
-        body = await self._body(request, caller, self._read) if self._read is not None else None
-        call = HandlerCall(self._state, caller, body, request, request.scope["state"]["request_id"])
-        if threads := self._threads(call):
-            return await run_sync(self._handle, call, limiter=threads)
+        request_id = request.scope["state"]["request_id"]
+        call = HandlerCall(self._state, caller, None, request, request_id)
+        if self._read is not None:
+            data = await self._received(request)
+            if len(data) > _READ_AT_ONCE or self._route.accepts == FORM:
+                # A large body is work done as soon as it is parsed: parsed bodies that wait would fill the memory.
+                call, reply = await self._shares.work(caller.name, self._read_and_work, call, data)
+                if reply is not None:
+                    return reply
+            else:
+                call = replace(call, body=self._parsed(call, data))
+        if self._waits(call):
+            return await self._shares.wait(caller.name, self._handle, call)
+        if _so(self._route.works, call):
+            return await self._shares.work(caller.name, self._handle, call)
         return self._handle(call)
+
+    def _read_and_work(self, call: HandlerCall, data: bytes) -> tuple[HandlerCall, Reply | None]:
+        """Return the call with its body, and the reply unless that may wait."""
+        call = replace(call, body=self._parsed(call, data))
+        return call, None if self._waits(call) else self._handle(call)
 
     async def _received(self, request: Request) -> bytes:
         content_type = request.headers.get("content-type", "")
@@ -143,25 +157,20 @@ class _Endpoint:
         except TimeoutError:
             raise Refused(408, "the request did not arrive in time") from None
 
-    async def _body(self, request: Request, caller: Caller, read: Callable[[bytes], object]) -> object:
-        data = await self._received(request)
-        content_type = request.headers.get("content-type", "")
+    def _parsed(self, call: HandlerCall, data: bytes) -> object:
+        assert self._read is not None
         try:
             if self._route.accepts == FORM:
-                return await run_sync(read_form, content_type, data, limiter=self._shares.working(caller.name))
-            if len(data) > _READ_AT_ONCE:
-                return await run_sync(read, data, limiter=self._shares.working(caller.name))
-            return read(data)
+                return read_form(call.request.headers.get("content-type", ""), data)
+            return self._read(data)
         except (msgspec.MsgspecError, ValueError, RecursionError) as e:
             raise Refused(
                 400, f"the body is not valid for `{self._route.path}`: {' '.join(str(e).split())[:300]}"
             ) from None
 
-    def _threads(self, call: HandlerCall) -> CapacityLimiter | None:
-        """Return the threads that the handler runs in; None: the event loop's thread."""
-        if self._state.authorizer.decider.has_decision_hooks or _so(self._route.waits, call):
-            return self._shares.waiting(call.caller.name)
-        return self._shares.working(call.caller.name) if _so(self._route.works, call) else None
+    def _waits(self, call: HandlerCall) -> bool:
+        """Return true if the handler may wait, so that it needs a thread for that."""
+        return self._state.authorizer.decider.has_decision_hooks or _so(self._route.waits, call)
 
     def _handle(self, call: HandlerCall) -> Reply:
         try:

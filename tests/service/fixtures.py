@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import http.client
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
@@ -118,6 +119,7 @@ def serving(
     admin: AdminSettings = AdminSettings(),  # noqa: B008 - immutable
     telemetry: Telemetry | None = None,
     limits: ServiceLimits = ServiceLimits(),  # noqa: B008 - immutable
+    routes: Sequence[ApiRoute] = ROUTES,
     **service: Any,
 ) -> Iterator[World]:
     """A service that decides by these policies, and for `others` besides CDAP; `service` are settings of it."""
@@ -145,7 +147,7 @@ def serving(
     )
     state.metrics.watch(state.read_metrics)
     server = HttpServer(settings.service, limits)
-    server.start(create_app(state, Callers.of(settings.service), ROUTES))
+    server.start(create_app(state, Callers.of(settings.service), routes))
     try:
         yield World(server.url, state, memory)
     finally:

@@ -1,6 +1,6 @@
 """A hostile program: `python -m tests.service.flooding PORT ATTACK` attacks until its input ends.
 
-Then it prints how often each status came.
+Then it prints how often each status came. `attacked` runs it.
 
 It may ask as a caller of the settings, one that has no special role, and from this machine.
 """
@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import select
+import selectors
 import socket
+import ssl
+import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 
 from tests.service.fixtures import basic
@@ -119,7 +122,7 @@ def dripping(attacker: Attacker) -> None:
     beginnings = [b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", request(AUTHORIZE, b"{", length=1_000)]
     held: list[socket.socket] = []
     while not attacker.over.is_set():
-        while len(held) < 300:
+        while len(held) < 600:
             with suppress(OSError):
                 held.append(attacker.connect())
                 held[-1].sendall(beginnings[len(held) % 2])
@@ -129,9 +132,44 @@ def dripping(attacker: Attacker) -> None:
             connection.close()
 
 
-def again(body: bytes, path: str = AUTHORIZE) -> Callable[[], Iterator[bytes]]:
+def streaming(begin: bytes, more: bytes, connections: int) -> Callable[[Attacker], None]:
+    """Connections that send without an end, read nothing, and are opened again as soon as they are closed."""
+
+    def attack(attacker: Attacker) -> None:
+        with selectors.DefaultSelector() as writable:
+            while not attacker.over.is_set():
+                while len(writable.get_map()) < connections:
+                    with suppress(OSError):
+                        connection = attacker.connect()
+                        connection.sendall(begin)
+                        connection.setblocking(False)
+                        writable.register(connection, selectors.EVENT_WRITE)
+                        attacker.answers[1] += 1
+                for key, _ in writable.select(0.1):
+                    assert isinstance(key.fileobj, socket.socket)
+                    try:
+                        key.fileobj.send(more)
+                    except BlockingIOError:
+                        pass
+                    except OSError:
+                        writable.unregister(key.fileobj)
+                        key.fileobj.close()
+
+    return attack
+
+
+def handshaking(attacker: Attacker) -> None:
+    """One connection after another that ends with its handshake."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    while not attacker.over.is_set():
+        with suppress(OSError), attacker.connect() as plain, context.wrap_socket(plain):
+            attacker.answers[1] += 1
+
+
+def again(body: bytes, path: str = AUTHORIZE, who: str = "evaluate") -> Callable[[], Iterator[bytes]]:
     def requests() -> Iterator[bytes]:
-        one = request(path, body)
+        one = request(path, body, who=who)
         while True:
             yield one
 
@@ -165,6 +203,11 @@ def circumstances(keys: int, accesses: int) -> bytes:
     return json.dumps({"user": ME, "accesses": [access(f"d{n}") for n in range(accesses)], "context": context}).encode()
 
 
+def visible(entities: int) -> bytes:
+    named = [{"type": "DATASET", "parts": ["ns1", f"d{n}"]} for n in range(entities)]
+    return json.dumps({"principal": {"name": "alice"}, "entities": named}).encode()
+
+
 FEW, MANY = 4, 64
 FLOODS: dict[str, tuple[int, Callable[[], Iterator[bytes]]]] = {
     "wildcards": (FEW, costly_names),
@@ -176,12 +219,44 @@ FLOODS: dict[str, tuple[int, Callable[[], Iterator[bytes]]]] = {
     "deep": (FEW, again(b"[" * 200_000)),
     "questions": (MANY, again(json.dumps({"user": ME, "access": access("kv"), "context": NAMED}).encode())),
     "wrong secrets": (MANY, wrong_secrets),
+    "5,000 entities": (MANY, again(visible(5_000), "/cdap/v1/visible", "enforce")),
 }
+_CHUNKED = b"POST /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+HELD: dict[str, tuple[int, Callable[[Attacker], None]]] = {
+    # threads, and the attack of each
+    "idle": (1, idle),
+    "dripping": (1, dripping),
+    "pipelining": (1, streaming(b"", b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 300, 60)),
+    "endless trailers": (1, streaming(_CHUNKED + b"0\r\n", b"A:\r\n" * 3_000, 8)),
+    "bodies after the answer": (1, streaming(_CHUNKED, b"1\r\nx\r\n" * 3_000, 8)),
+}
+OVER_TLS = "handshakes"
 
 
 def say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
+
+
+@contextmanager
+def attacked(port: int, attack: str) -> Iterator[Counter[int]]:
+    """An attack on that port; the answers that it got come with its end."""
+    answers: Counter[int] = Counter()
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.service.flooding", str(port), attack],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": ":".join(filter(None, sys.path))},
+    ) as hostile:
+        try:
+            assert hostile.stdout is not None
+            assert hostile.stdout.readline() == "attacks\n"
+            yield answers
+            said, _ = hostile.communicate(timeout=60)
+        finally:
+            hostile.kill()
+    answers.update({int(status): count for status, count in json.loads(said).items()})
 
 
 def main() -> None:
@@ -191,7 +266,8 @@ def main() -> None:
         threads, requests = FLOODS[attack]
         works = [threading.Thread(target=attacker.ask_again_and_again, args=(requests(),)) for _ in range(threads)]
     else:
-        works = [threading.Thread(target={"idle": idle, "dripping": dripping}[attack], args=(attacker,))]
+        threads, work_of = {**HELD, OVER_TLS: (FEW, handshaking)}[attack]
+        works = [threading.Thread(target=work_of, args=(attacker,)) for _ in range(threads)]
     for work in works:
         work.daemon = True
         work.start()

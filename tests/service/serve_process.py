@@ -185,7 +185,7 @@ def serve(config: Path | None, directory: Path, *flags: str, quiet: bool = False
     assert process.stdout is not None
     assert process.stderr is not None
     said = process.stdout.readline()
-    found = re.search(r"http://127\.0\.0\.1:\d+", said)
+    found = re.search(r"https?://127\.0\.0\.1:\d+", said)
     if not found:
         raise AssertionError(process.communicate())
     served = Served(process, found[0], said)

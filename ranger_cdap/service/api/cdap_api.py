@@ -11,6 +11,7 @@ from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.service.events.check_journal import Entry
 from ranger_cdap.service.http.metrics import CHECKS_JOURNALLED, CHECKS_NOT_JOURNALLED, HELLO_DIFFERENCES
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
+from ranger_cdap.service.http.turns import SLICE, give_way
 from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.state.handshake import Handshake, differences, keep_proposal
 from ranger_cdap.service.wire.cdap_wire import (
@@ -87,10 +88,16 @@ def visible(call: HandlerCall) -> Reply:
     generation = state.generation.of(snapshot)
     if _no_user(body.principal):
         return json_reply(VisibleReply(visible=[False] * len(body.entities), cacheable=False, generation=generation))
-    entities = [(entity.type, entity.parts) for entity in body.entities]
-    seen = state.enforcer.visible(body.principal.name, entities)
-    cacheable = seen.lasting and not state.authorizer.decider.has_decision_hooks
-    return json_reply(VisibleReply(visible=seen.of_each, cacheable=cacheable, generation=generation))
+    of_each: list[bool] = []
+    cacheable = not state.authorizer.decider.has_decision_hooks
+    # What lives at once is little: a garbage collection holds up all requests for it.
+    for start in range(0, len(body.entities), SLICE):
+        give_way(SLICE)
+        entities = [(entity.type, entity.parts) for entity in body.entities[start : start + SLICE]]
+        seen = state.enforcer.visible(body.principal.name, entities)
+        of_each += seen.of_each
+        cacheable = cacheable and seen.lasting
+    return json_reply(VisibleReply(visible=of_each, cacheable=cacheable, generation=generation))
 
 
 def hello(call: HandlerCall) -> Reply:

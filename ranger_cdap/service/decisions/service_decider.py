@@ -13,6 +13,7 @@ from ranger_cdap.ranger_model.service_def import ServiceDef
 from ranger_cdap.service.decisions.authz_error import AuthzProblem
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.http.reply import Refused
+from ranger_cdap.service.http.turns import give_way
 
 
 class CheckedRequest(NamedTuple):
@@ -51,7 +52,7 @@ class ServiceDecider:
 
         A decision whose required audit record cannot be written is a denial.
         """
-        decided = [Decided(self.engine.evaluate(checked.request), event_id()) for checked in accesses]
+        decided = list(map(self._decided, accesses))
         try:
             self.service.audit.write(self._records(accesses, decided))
         except AuditSinkError as e:
@@ -64,6 +65,10 @@ class ServiceDecider:
             decided = [Decided(denied, one.name) if one.decision.audited else one for one in decided]
             self.service.audit.write_later(self._records(accesses, decided))
         return decided
+
+    def _decided(self, checked: CheckedRequest) -> Decided:
+        give_way()
+        return Decided(self.engine.evaluate(checked.request), event_id())
 
     def _records(self, accesses: Sequence[CheckedRequest], decided: Sequence[Decided]) -> list[AuditRecord]:
         pairs = zip(accesses, decided, strict=True)

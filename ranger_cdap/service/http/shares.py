@@ -10,13 +10,17 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 
 from ranger_cdap.config import ServiceSettings
 from ranger_cdap.service.http.callers import CallerRole
 from ranger_cdap.service.http.reply import Refused
+from ranger_cdap.service.http.turns import Turns
+
+_Done = TypeVar("_Done")
 
 _MOST_REMEMBERED: Final = 10_000
 """Callers and addresses whose tokens are counted; the least recently seen are forgotten."""
@@ -42,6 +46,7 @@ class Shares:
         self._at_once: Counter[str] = Counter()
         self._waiting: dict[str, CapacityLimiter] = {}
         self._working: dict[str, CapacityLimiter] = {}
+        self._turns = Turns()
 
     @contextmanager
     def taking(self, who: str) -> Iterator[None]:
@@ -73,11 +78,17 @@ class Shares:
             self._buckets.popitem(last=False)
         return takes
 
-    def waiting(self, who: str) -> CapacityLimiter:
-        """Return the threads in which requests of that caller may wait for a disk or a network."""
-        return self._waiting.setdefault(who, CapacityLimiter(_MOST_WAITING))
+    async def wait(self, who: str, function: Callable[..., _Done], *arguments: Any) -> _Done:
+        """Do something for that caller in a thread that may wait for a disk or a network."""
+        limiter = self._waiting.setdefault(who, CapacityLimiter(_MOST_WAITING))
+        return await run_sync(function, *arguments, limiter=limiter)
 
-    def working(self, who: str) -> CapacityLimiter:
-        """Return the threads in which requests of that caller compute."""
+    async def work(self, who: str, function: Callable[..., _Done], *arguments: Any) -> _Done:
+        """Compute something for that caller in a thread, in turns with all others."""
         threads = _WORKING_FOR_CDAP if who in self._unlimited else _WORKING
-        return self._working.setdefault(who, CapacityLimiter(threads))
+        limiter = self._working.setdefault(who, CapacityLimiter(threads))
+        return await run_sync(self._in_turns, function, *arguments, limiter=limiter)
+
+    def _in_turns(self, function: Callable[..., _Done], *arguments: Any) -> _Done:
+        with self._turns.taking():
+            return function(*arguments)
