@@ -9,7 +9,7 @@ from ranger_cdap.engine.compiled.load import PolicyEntries, PolicyEntry
 from ranger_cdap.engine.compiled.matcher import Tokens, Value
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
-from ranger_cdap.engine.lookup.index import ResourceIndex, ShapeIndex
+from ranger_cdap.engine.lookup.index import BELOW_TOP, ResourceIndex, ShapeIndex
 from ranger_cdap.engine.lookup.resource_cache import ResourcePoliciesCache
 from ranger_cdap.engine.lookup.resource_policies import ResourcePolicies
 from ranger_cdap.engine.lookup.shared_map import SharedMap
@@ -133,6 +133,21 @@ class PolicyRepository:
         with_id = [entry for entries in self._by_id.values() for entry in entries]
         with_id.sort(key=lambda entry: entry.id or 0)
         return [*self._without_id, *with_id]
+
+    def prepare(self) -> None:
+        """Build what decisions would otherwise build on first use, if that takes more than a few milliseconds."""
+        if not self.is_prepared:
+            self._index.build_below(lambda: _pairs(self.all()), BELOW_TOP)
+
+    @property
+    def is_prepared(self) -> bool:
+        """Return True if no decision builds more than a few milliseconds take."""
+        return self.count <= cost.MAX_CROWD or self._index.is_built(BELOW_TOP)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Return True if a resource other than one of the highest level may match a crowd of policies."""
+        return len(self._subtree_entries) > cost.MAX_CROWD or self._index.is_crowded(BELOW_TOP)
 
     def _shape(self, path: Path, include_descendants: bool) -> ShapeIndex[PolicyEntry] | None:
         if include_descendants:
