@@ -144,6 +144,10 @@ def apply_deltas(old: EngineState, document: ServicePolicies) -> EngineState:
         )
     if document.policy_deltas is None or _has_policies(document):
         raise PolicySetError("the document contains policies instead of deltas")
+    if any(policies.has_doubled_id for policies in old.repositories) or any(
+        problem.code is ProblemCode.DUPLICATE_ID for problem in old.problems
+    ):
+        raise PolicySetError("two policies have the same id: download all policies")
     types = {_TAG_SERVICE, old.model.name}
     changes = read_changes(document.policy_deltas, types)
     own = [c for c in changes if c.service_type == old.model.name]

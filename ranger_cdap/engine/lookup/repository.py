@@ -34,6 +34,8 @@ class PolicyRepository:
                 by_id[entry.id] = (*by_id[entry.id], entry) if entry.id in by_id else (entry,)
         self.count = len(loaded.entries)
         """Number of policies that have an effect."""
+        self.has_doubled_id = len(by_id) + len(without_id) < self.count
+        """True if two policies have the same id; deltas are not applied to such a set (§17)."""
         self.condition_steps = sum([entry.condition_steps for entry in loaded.entries])
         """Steps that all custom conditions may take, each evaluated once."""
         self._by_id = SharedMap(by_id)
@@ -48,6 +50,7 @@ class PolicyRepository:
         """Return the policies with those of the `changed` ids replaced by `added`."""
         removed = [entry for id_ in changed for entry in self.with_id(id_)]
         new = PolicyRepository.__new__(PolicyRepository)
+        new.has_doubled_id = False
         new.ineffective_ids = self.ineffective_ids
         if added.ineffective_ids or not changed.isdisjoint(self.ineffective_ids):
             new.ineffective_ids = (self.ineffective_ids - changed) | added.ineffective_ids
