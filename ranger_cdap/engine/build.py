@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from ranger_cdap.engine.compiled import cost
 from ranger_cdap.engine.compiled.conditions import AttributeStore, date_script
 from ranger_cdap.engine.compiled.load import PolicyEntries, PolicyEntry, load_policies
 from ranger_cdap.engine.compiled.options import AUDIT_FILTERS, EngineOptions, Privileged, privileged
@@ -57,8 +58,20 @@ class EngineState:
     def condition_steps(self) -> int:
         """Steps that custom conditions may take in one decision at most, if every policy applies."""
         of_tags = self.tag_repository.condition_steps if self.tag_repository is not None else 0
-        of_resources = sum(each.condition_steps for each in (self.default, *self.zones.values()))
+        of_resources = sum(each.condition_steps for each in self.repositories)
         return of_resources + of_tags * max(1, self.tag_table.count)
+
+    @property
+    def repositories(self) -> tuple[PolicyRepository, ...]:
+        """Policies outside zones, and those of each zone."""
+        return (self.default, *self.zones.values())
+
+    @property
+    def is_crowded(self) -> bool:
+        """Return True if one decision may concern a crowd of policies, tags or zones."""
+        tag_policies = self.tag_repository.entries if self.tag_repository is not None else ()
+        maps = self.zone_table.resources.is_crowded or self.tag_table.resources.is_crowded
+        return len(tag_policies) > cost.MAX_CROWD or maps or any(policies.is_crowded for policies in self.repositories)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -131,6 +144,10 @@ def apply_deltas(old: EngineState, document: ServicePolicies) -> EngineState:
         )
     if document.policy_deltas is None or _has_policies(document):
         raise PolicySetError("the document contains policies instead of deltas")
+    if any(policies.has_doubled_id for policies in old.repositories) or any(
+        problem.code is ProblemCode.DUPLICATE_ID for problem in old.problems
+    ):
+        raise PolicySetError("two policies have the same id: download all policies")
     types = {_TAG_SERVICE, old.model.name}
     changes = read_changes(document.policy_deltas, types)
     own = [c for c in changes if c.service_type == old.model.name]

@@ -67,14 +67,19 @@ _FIXED_AUDIT = {"audit-all": True, "audit-none": False}
 class PolicyEngine:
     """Evaluator of requests against one set of policies, as Ranger does it (ranger-semantics.md, compatibility.md)."""
 
-    __slots__ = ("_costly", "_fast_path", "_item_compiler", "_state", "_tags_depend_on_time")
+    __slots__ = ("_costly", "_fast_path", "_item_compiler", "_prepared", "_state", "_tags_depend_on_time")
 
     def __init__(self, state: EngineState) -> None:
         self._state = state
         self._item_compiler = state.compiler.item_compiler
-        self._costly = state.condition_steps > MAX_STEPS or any(
-            problem.code is ProblemCode.COSTLY_RESOURCE for problem in state.problems
+        self._costly = (
+            state.condition_steps > MAX_STEPS
+            or state.is_crowded
+            or any(
+                problem.code in (ProblemCode.COSTLY_RESOURCE, ProblemCode.COSTLY_POLICY) for problem in state.problems
+            )
         )
+        self._prepared = all(policies.is_prepared for policies in state.repositories)
         self._tags_depend_on_time = state.tag_repository is not None and state.tag_table.depends_on_time
         needs_general = (
             self._tags_depend_on_time
@@ -151,8 +156,18 @@ class PolicyEngine:
 
     @property
     def may_be_costly(self) -> bool:
-        """Return True if a decision may take long: to match a long name, or to evaluate custom conditions."""
-        return self._costly
+        """Return True if a decision may take long: by a policy, by custom conditions, or before `prepare`.
+
+        Apart from this, those that include everything below a resource of the highest level may take long.
+        """
+        return self._costly or not self._prepared
+
+    def prepare(self) -> None:
+        """Build what decisions would otherwise build on first use; for another thread than that of decisions."""
+        for policies in self._state.repositories:
+            policies.prepare()
+        self._costly = self._costly or self._state.is_crowded
+        self._prepared = True
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -162,7 +177,7 @@ class PolicyEngine:
     def raw_policies(self) -> Iterator[msgspec.Raw]:
         """Yield every policy that affects access, of all zones, as received from Ranger Admin."""
         state = self._state
-        for policies in (state.default, *state.zones.values()):
+        for policies in state.repositories:
             for entry in policies.all():
                 yield entry.raw
 
@@ -223,7 +238,7 @@ class PolicyEngine:
         query, tags = self._query(base, ADMIN_ACCESS)
         policies: list[CompiledPolicy] = []
         if query.path is not None:
-            for repository in (state.default, *state.zones.values()):
+            for repository in state.repositories:
                 policies += ordered(
                     repository.candidates(
                         query.path, query.values, query.tokens, include_descendants=query.include_descendants
@@ -252,13 +267,12 @@ class PolicyEngine:
         if path is None or not set(open_levels) <= set(path):
             return None
         state, resource = self._state, OpenResource(path, values, open_levels, tokens_of(request))
-        repositories = (state.default, *state.zones.values())
         custom = bool(state.options.conditions)
         tag_entries = state.tag_repository.entries if custom and state.tag_repository is not None else ()
         if any(entry.compiled.reads_resource for entry in tag_entries):
             return None
         maps = (state.zone_table.resources, state.tag_table.resources)
-        return named_values(resource, repositories, maps, custom_conditions=custom)
+        return named_values(resource, state.repositories, maps, custom_conditions=custom)
 
     def _general_decision(
         self, request: AccessRequest, access: str, trace: Tracer, assume_conditions: bool | None = None

@@ -190,3 +190,36 @@ def test_java_s_plugin_knows_the_roles_and_groups_of_ranger(
     (listed,) = client.client_http.call_api(RangerClient.GET_PLUGIN_INFO)
     assert (listed["serviceName"], listed["appType"]) == (SERVICE, "cdap")
     assert {f"{kind}DownloadTime" for kind in ("policy", "role", "tag", "userstore")} <= listed["info"].keys()
+
+
+SHARING = re.compile(rb"gds|data_?share", re.IGNORECASE)
+"""Governed data sharing, of which Ranger 2.9.0 ships the definition and one constant, the end of a file's name."""
+
+
+def test_no_code_of_java_s_plugin_reads_data_shares() -> None:
+    build()
+    jars = [jar for jar in CLASS_PATH.read_text(encoding="utf-8").split(":") if Path(jar).name.startswith("ranger-")]
+    found, classes = [], 0
+    for jar in jars:
+        with ZipFile(jar) as archive:
+            for name in archive.namelist():
+                classes += name.endswith(".class")
+                if SHARING.search(name.encode()) or (name.endswith(".class") and SHARING.search(archive.read(name))):
+                    found.append(name)
+    constant = "org/apache/ranger/admin/client/RangerPolicySource.class"
+    assert found == [constant, "service-defs/ranger-servicedef-gds.json"]
+    assert classes > 500
+
+
+@pytest.mark.parametrize("server", [False], indirect=True, ids=["all policies"])
+def test_java_s_plugin_of_type_cdap_asks_for_no_data_shares(
+    server: EmbeddedAdmin, admin: RangerAdmin, java: JavaEngine, tmp_path: Path
+) -> None:
+    admin.create_policy(reading("first", "ns1", users=["alice"]))
+    with WireTap(server.url) as tap:
+        java.download("cdap", SERVICE, configuration(tap.url, tmp_path), "shares")
+        java.refresh("shares")
+        asked = {exchange.path.partition("?")[0] for exchange in tap.seen}
+    assert readers(java, "ns1", "shares") == {"alice"}
+    assert asked
+    assert not [path for path in asked if SHARING.search(path.encode())]

@@ -23,6 +23,15 @@ CUSTOM_STEPS: Final = 200_000
 TYPICAL_VALUE_LENGTH: Final = 1_000
 """Characters of a realistic value; names in CDAP are not longer."""
 
+MAX_LAZY_LENGTH: Final = 2_000
+"""Bytes of a policy that the first decision about it compiles: some 80,000 steps. Longer ones are compiled at load."""
+
+MAX_POLICY_LENGTH: Final = 100_000
+"""Bytes of a policy that decisions evaluate in `MAX_STEPS`: one step in 40 for each byte of an item."""
+
+MAX_CROWD: Final = 1_000
+"""Policies, tags or zones found together, which one decision can compile, sort or index: about 20 ms."""
+
 _PER_TEST: Final = 60
 _PER_FOLD: Final = 16
 _PER_CHARACTER: Final = 50

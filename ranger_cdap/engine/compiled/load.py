@@ -25,6 +25,12 @@ _COSTLY = PolicyIssue(
     f"{cost.MAX_STEPS} steps, so such values are not matched: it allows nothing there, and denies if it can deny",
 )
 
+_LONG = PolicyIssue(
+    ProblemCode.COSTLY_POLICY,
+    "",
+    f"it has more than {cost.MAX_POLICY_LENGTH:,} bytes, so decisions about it can take long: divide it",
+)
+
 
 class PolicyEntry(msgspec.Struct, eq=False, gc=False):
     """Raw policy with its compiled resources; the rest is compiled on first use.
@@ -128,8 +134,10 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
                 ineffective_ids.add(NO_POLICY if policy.id is None else policy.id)
             else:
                 resources = compiler.resources(policy, cache)
-                # A schedule may be unreadable, and custom conditions count; other policies are compiled on first use.
-                now = policy.validity_schedules or has_custom_conditions(policy, compiler)
+                # Compiled now: what may be unreadable, what counts, and what would hold up a decision.
+                length = len(memoryview(raw))
+                now = bool(policy.validity_schedules) or length > cost.MAX_LAZY_LENGTH
+                now = now or has_custom_conditions(policy, compiler)
                 compiled = compiler.compile(policy, resources) if now else None
                 entries.append(PolicyEntry.of(raw, policy, resources, compiler, compiled))
                 if (
@@ -137,6 +145,8 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
                     and sum(m.max_steps(cost.TYPICAL_VALUE_LENGTH) for m in resources) > cost.MAX_STEPS
                 ):
                     problems.extend(policy_problems(policy.id, policy.name, [_COSTLY]))
+                elif length > cost.MAX_POLICY_LENGTH:
+                    problems.extend(policy_problems(policy.id, policy.name, [_LONG]))
             if not has_no_issues(policy, compiler):
                 problems.extend(policy_problems(policy.id, policy.name, policy_issues(policy, compiler)))
         except Unusable as e:

@@ -244,7 +244,7 @@ class TagRepository:
         """Steps that all custom conditions may take, each evaluated once; they are for each tag of a resource."""
         self._exact: dict[str, list[CompiledPolicy]] = {}
         self._prefixed: dict[str, list[CompiledPolicy]] = {}
-        for policy in (entry.compiled for entry in entries):
+        for policy in (entry.compiled_with_order for entry in entries):
             if policy.covers_subtree:
                 self._prefixed.setdefault("", []).append(policy)
             for resource in policy.resources:

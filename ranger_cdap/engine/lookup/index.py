@@ -13,6 +13,7 @@ from math import prod
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
+from ranger_cdap.engine.compiled import cost
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, Tokens, Value
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
@@ -22,6 +23,9 @@ from ranger_cdap.engine.lookup.shared_map import SharedMap
 
 _MAX_KEYS = 64
 """A resource with more combinations of exact values than this is tested instead of expanded."""
+
+BELOW_TOP = 2
+"""Fewest levels of a resource with few policies below it: all policies may be below one of the highest level."""
 
 _T = TypeVar("_T", bound=Hashable)
 Elements = Sequence[ResourceMatcher]
@@ -52,9 +56,9 @@ class _ExactLevels(Generic[_T]):
 
 
 class ShapeIndex(Generic[_T]):
-    """Entries that can match requests of one shape."""
+    """Entries that can match requests of one shape; `is_crowded` if one request may find a crowd."""
 
-    __slots__ = ("_folds", "_ignores_case", "_named", "_named_getter", "_tables")
+    __slots__ = ("_folds", "_ignores_case", "_named", "_named_getter", "_tables", "is_crowded")
 
     def __init__(self, entries: Iterable[tuple[_T, Elements]], folds: tuple[bool, ...]) -> None:
         self._folds = folds
@@ -85,6 +89,10 @@ class ShapeIndex(Generic[_T]):
             )
             for mask in always.keys() | rests.keys()
         }
+        longest = max(max(map(len, found.values()), default=0) for found in (named, *always.values()))
+        self.is_crowded = longest > cost.MAX_CROWD or any(
+            tests.is_crowded for table in self._tables.values() for tests in table.tested.values()
+        )
 
     def find(self, values: tuple[str, ...], tokens: Tokens, listed: tuple[Value, ...] = ()) -> Found[_T]:
         """Return the entries that match single values.
@@ -127,7 +135,7 @@ class ShapeIndex(Generic[_T]):
         """Return the index with one more entry, or without one that it has."""
         new: ShapeIndex[_T] = ShapeIndex.__new__(ShapeIndex)
         new._folds, new._ignores_case, new._named = self._folds, self._ignores_case, self._named
-        new._tables = self._tables.copy()
+        new._tables, new.is_crowded = self._tables.copy(), self.is_crowded
         mask, keys, rest = _place(elements)
         table = self._tables.get(mask) or _ExactLevels(_key_function(mask), SharedMap({}), SharedMap({}))
         always, tested = table.always, table.tested
@@ -137,12 +145,17 @@ class ShapeIndex(Generic[_T]):
                 if added:
                     more = tests.with_entry(entry, rest) if tests else PrefixTests([(entry, rest)], self._folds)
                     tested = tested.replaced(key, more)
+                    new.is_crowded = new.is_crowded or more.is_crowded
                 elif tests is not None:
                     tested = tested.replaced(key, tests.without_entry(entry, rest))
-            elif len(mask) == len(self._folds):
-                new._named = new._named.replaced(key, _bucket(new._named.get(key), entry, added=added))
+                continue
+            whole = len(mask) == len(self._folds)
+            bucket = _bucket((new._named if whole else always).get(key), entry, added=added)
+            new.is_crowded = new.is_crowded or (bucket is not None and len(bucket) > cost.MAX_CROWD)
+            if whole:
+                new._named = new._named.replaced(key, bucket)
             else:
-                always = always.replaced(key, _bucket(always.get(key), entry, added=added))
+                always = always.replaced(key, bucket)
         if rest or len(mask) < len(self._folds):
             new._tables[mask] = _ExactLevels(table.key, always, tested)
         new._named_getter = new._named.getter
@@ -160,10 +173,10 @@ class ResourceIndex(Generic[_T]):
     """Index of entries by resource, for every shape.
 
     The indexes that include descendants, or only resources of the same levels, are built on first use, from `pairs`:
-    all entries with their resources.
+    all entries with their resources. Below the lowest levels they are the index of the resource itself.
     """
 
-    __slots__ = ("_descendants", "_folds", "_same_levels", "_self")
+    __slots__ = ("_above", "_descendants", "_folds", "_same_levels", "_self")
 
     def __init__(self, pairs: Iterable[tuple[_T, PolicyResourceMatcher]], folds: Mapping[str, bool]) -> None:
         here: dict[Path, list[tuple[_T, Elements]]] = {}
@@ -180,6 +193,8 @@ class ResourceIndex(Generic[_T]):
             for n in range(resource.last_specific + 1, len(path)):
                 here[path[:n]].append((entry, elements[:n]))
         self._folds = folds
+        self._above = frozenset(path[:n] for path in here for n in range(len(path)))
+        """Paths that have others below them."""
         self._self = {path: self._shape(path, entries) for path, entries in here.items()}
         self._descendants: dict[Path, ShapeIndex[_T]] = {}
         self._same_levels: dict[Path, ShapeIndex[_T]] = {}
@@ -190,8 +205,8 @@ class ResourceIndex(Generic[_T]):
 
     def for_self_and_descendants(self, path: Path, pairs: Pairs[_T]) -> ShapeIndex[_T] | None:
         """Return the index of entries for this resource or a resource below it."""
-        if path not in self._self:
-            return None
+        if path not in self._above:
+            return self._self.get(path)
         n = len(path)
         return self._descendants.get(path) or self._descendants.setdefault(
             path, self._shape(path, ((e, r.elements[:n]) for e, r in _matchable(pairs()) if r.path[:n] == path))
@@ -199,11 +214,31 @@ class ResourceIndex(Generic[_T]):
 
     def for_same_levels(self, path: Path, pairs: Pairs[_T]) -> ShapeIndex[_T] | None:
         """Return the index of entries whose resource has exactly these levels."""
-        if path not in self._self:
-            return None
+        if path not in self._above:
+            return self._self.get(path)
         return self._same_levels.get(path) or self._same_levels.setdefault(
             path, self._shape(path, ((e, r.elements) for e, r in _matchable(pairs()) if r.path == path))
         )
+
+    def build_below(self, pairs: Pairs[_T], levels: int) -> None:
+        """Build the indexes that include descendants, of the paths with at least so many levels."""
+        for path in self._above:
+            if len(path) >= levels:
+                self.for_self_and_descendants(path, pairs)
+
+    def build_same_levels(self, pairs: Pairs[_T]) -> None:
+        """Build the indexes of resources with the same levels."""
+        for path in self._above:
+            self.for_same_levels(path, pairs)
+
+    def is_built(self, levels: int) -> bool:
+        """Return True if `build_below` has nothing to do."""
+        return all(path in self._descendants for path in self._above if len(path) >= levels)
+
+    def is_crowded(self, levels: int) -> bool:
+        """Return True if a request may find a crowd, one with descendants only if it has at least so many levels."""
+        below = (shape.is_crowded for path, shape in self._descendants.items() if len(path) >= levels)
+        return any(shape.is_crowded for shape in self._self.values()) or any(below)
 
     def changed(
         self,
@@ -213,7 +248,7 @@ class ResourceIndex(Generic[_T]):
         """Return the index without some entries, all of their resources given, and with others."""
         new: ResourceIndex[_T] = ResourceIndex((), self._folds)
         new._self, new._descendants = self._self.copy(), self._descendants.copy()
-        new._same_levels = self._same_levels.copy()
+        new._same_levels, new._above = self._same_levels.copy(), self._above
         for entry, resource in _matchable(removed):
             new._replace(entry, resource, added=False)
         for entry, resource in _matchable(added):
@@ -222,6 +257,8 @@ class ResourceIndex(Generic[_T]):
 
     def _replace(self, entry: _T, resource: PolicyResourceMatcher, *, added: bool) -> None:
         path, elements = resource.path, resource.elements
+        if path not in self._self:
+            self._above |= {path[:n] for n in range(len(path))}
         for n in range(len(path) + 1):
             above = path[:n]
             shape = self._self.get(above) or self._shape(above, ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from ranger_cdap.engine.compiled import cost
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, Tokens, Value
 
@@ -33,6 +34,15 @@ class PrefixTests(Generic[_T]):
         for entry, rest in tested:
             for prefix in _prefixes(rest, self._level, folds):
                 self._by_length.setdefault(len(prefix), {}).setdefault(prefix, []).append((entry, rest))
+
+    @property
+    def is_crowded(self) -> bool:
+        """Return True if one decision may find or test a crowd."""
+        if self._size <= cost.MAX_CROWD:
+            return False
+        return (
+            max(len(tested) for by_prefix in self._by_length.values() for tested in by_prefix.values()) > cost.MAX_CROWD
+        )
 
     def collect(self, values: tuple[Value, ...], folded: tuple[str, ...], tokens: Tokens, found: set[_T]) -> None:
         """Add the entries that match."""

@@ -9,7 +9,7 @@ from ranger_cdap.engine.compiled.load import PolicyEntries, PolicyEntry
 from ranger_cdap.engine.compiled.matcher import Tokens, Value
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
-from ranger_cdap.engine.lookup.index import ResourceIndex, ShapeIndex
+from ranger_cdap.engine.lookup.index import BELOW_TOP, ResourceIndex, ShapeIndex
 from ranger_cdap.engine.lookup.resource_cache import ResourcePoliciesCache
 from ranger_cdap.engine.lookup.resource_policies import ResourcePolicies
 from ranger_cdap.engine.lookup.shared_map import SharedMap
@@ -34,6 +34,8 @@ class PolicyRepository:
                 by_id[entry.id] = (*by_id[entry.id], entry) if entry.id in by_id else (entry,)
         self.count = len(loaded.entries)
         """Number of policies that have an effect."""
+        self.has_doubled_id = len(by_id) + len(without_id) < self.count
+        """True if two policies have the same id; deltas are not applied to such a set (§17)."""
         self.condition_steps = sum([entry.condition_steps for entry in loaded.entries])
         """Steps that all custom conditions may take, each evaluated once."""
         self._by_id = SharedMap(by_id)
@@ -48,6 +50,7 @@ class PolicyRepository:
         """Return the policies with those of the `changed` ids replaced by `added`."""
         removed = [entry for id_ in changed for entry in self.with_id(id_)]
         new = PolicyRepository.__new__(PolicyRepository)
+        new.has_doubled_id = False
         new.ineffective_ids = self.ineffective_ids
         if added.ineffective_ids or not changed.isdisjoint(self.ineffective_ids):
             new.ineffective_ids = (self.ineffective_ids - changed) | added.ineffective_ids
@@ -133,6 +136,21 @@ class PolicyRepository:
         with_id = [entry for entries in self._by_id.values() for entry in entries]
         with_id.sort(key=lambda entry: entry.id or 0)
         return [*self._without_id, *with_id]
+
+    def prepare(self) -> None:
+        """Build what decisions would otherwise build on first use, if that takes more than a few milliseconds."""
+        if not self.is_prepared:
+            self._index.build_below(lambda: _pairs(self.all()), BELOW_TOP)
+
+    @property
+    def is_prepared(self) -> bool:
+        """Return True if no decision builds more than a few milliseconds take."""
+        return self.count <= cost.MAX_CROWD or self._index.is_built(BELOW_TOP)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Return True if a resource other than one of the highest level may match a crowd of policies."""
+        return len(self._subtree_entries) > cost.MAX_CROWD or self._index.is_crowded(BELOW_TOP)
 
     def _shape(self, path: Path, include_descendants: bool) -> ShapeIndex[PolicyEntry] | None:
         if include_descendants:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from ranger_cdap.engine.compiled.matcher import Tokens, Value
 from ranger_cdap.engine.compiled.resource_match import MatchType, PolicyResourceMatcher
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
-from ranger_cdap.engine.lookup.index import ResourceIndex
+from ranger_cdap.engine.lookup.index import BELOW_TOP, ResourceIndex
 from ranger_cdap.engine.model.request import ElementScope, first_scoped_level
 
 _T = TypeVar("_T")
@@ -23,11 +23,18 @@ class ResourceMap(Generic[_T]):
             self._pairs(),
             {name: level.ignore_case for name, level in model.levels.items()},
         )
+        self._index.build_same_levels(self._pairs)
+        self._index.build_below(self._pairs, 1)
 
     @property
     def items(self) -> Sequence[tuple[PolicyResourceMatcher, _T]]:
         """All resources with their values."""
         return self._items
+
+    @property
+    def is_crowded(self) -> bool:
+        """Return True if a resource other than one of the highest level may have, or have below it, a crowd."""
+        return self._index.is_crowded(BELOW_TOP)
 
     def _pairs(self) -> Iterable[tuple[int, PolicyResourceMatcher]]:
         return ((i, matcher) for i, (matcher, _) in enumerate(self._items))

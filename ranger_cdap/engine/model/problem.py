@@ -22,6 +22,7 @@ class ProblemCode(StrEnum):
     RESOURCE_EXPRESSION = "resource-expression"
     VALUE_TOO_LONG = "value-too-long"
     COSTLY_RESOURCE = "costly-resource"
+    COSTLY_POLICY = "costly-policy"
     UNKNOWN_ACCESS_TYPE = "unknown-access-type"
     UNUSABLE_CONDITION = "unusable-condition"
     UNREADABLE_SCHEDULE = "unreadable-schedule"

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
@@ -275,6 +276,7 @@ class PolicyRefresher:
         if not self._began:
             self._refresh_anyhow()
         while True:
+            self._prepare()
             passed = self._clock().since(self._current[0].now)  # in a forked child, since the parent's last refresh
             self._wake.wait(max(0.0, self.interval * self._spread() - passed))
             if self._closed.is_set() or self._closed.wait(self._gap()):
@@ -291,6 +293,12 @@ class PolicyRefresher:
             )
             # The state may not know of this refresh, and then no wait is due.
             self._closed.wait(self.interval * self._spread())
+
+    def _prepare(self) -> None:
+        """Build what the first decisions would otherwise build; until then the policies in effect count as costly."""
+        if (engine := self._current[1].engine) is not None:
+            with suppress(Exception):
+                engine.prepare()
 
     def _handle(self, first: Event) -> None:
         """Carry out the commands of the state machine until there are none."""

@@ -45,6 +45,7 @@ OF_POLICIES = [
     (one(resources=on(hall="${{USER.x}}")), [("resources.hall", "resource-expression")]),
     (one(resources=on(hall="h", shelf="s" * 8_193)), [("resources.shelf", "value-too-long")]),
     (one(resources=on(hall=[f"*{'a' * 99}{n}?*" for n in range(100)])), [("resources", "costly-resource")]),
+    (one(policyItems=[item("a", "read")] * 1_500), [("", "costly-policy")]),
     (
         one(allowExceptions=[item("a", "read", "raed")], denyPolicyItems=[item("a", "wirte")]),
         [

@@ -14,6 +14,7 @@ import requests
 
 from ranger_cdap import errors
 from ranger_cdap.config import Secret, Settings
+from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, read_clocks
@@ -89,6 +90,22 @@ def test_a_nudge_makes_the_next_refresh_earlier_each_time(hourly: PolicyRefreshe
         ranger.documents["policies"] = policies(version)
         hourly.request_refresh()
         until(lambda version=version: hourly.snapshot.has(version))  # type: ignore[misc]
+
+
+def test_the_background_thread_prepares_the_policies_in_effect(
+    hourly: PolicyRefresher, ranger: FakeRanger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[tuple[int, str]] = []
+    monkeypatch.setattr(
+        PolicyEngine, "prepare", lambda e: prepared.append((e.policy_version, threading.current_thread().name))
+    )
+    hourly.refresh()
+    hourly.start()
+    until(lambda: bool(prepared))
+    ranger.documents["policies"] = policies(2)
+    hourly.request_refresh()
+    until(lambda: len(prepared) > 1)
+    assert prepared == [(1, "ranger-cdap-policies"), (2, "ranger-cdap-policies")]
 
 
 def test_a_nudge_hastens_no_login_that_failed(hourly: PolicyRefresher, ranger: FakeRanger) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from msgspec import structs
 
 from ranger_cdap.config import AdminSettings
+from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
 from ranger_cdap.policies.manage.proposed_admins import AdminProposal, read_proposal
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
@@ -187,3 +189,25 @@ def test_proposed_administrators_are_kept_only_if_the_settings_accept_some(tmp_p
             assert [difference.split("`")[1] for difference in answer["differences"]] == differing
             assert read_proposal(world.state.settings) == proposal
             assert not enforce(world, "eve", KV, GET)["allowed"]
+
+
+WORKER = "AnyIO worker thread"
+ROOT = ("INSTANCE", "cdap")
+
+
+@pytest.mark.parametrize(("items", "about", "apart"), [(1, NS1, False), (1, ROOT, True), (3_000, NS1, True)])
+def test_a_check_that_may_take_long_is_decided_in_a_thread_of_its_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items: int, about: tuple[str, ...], apart: bool
+) -> None:
+    threads, evaluate = set[str](), PolicyEngine.evaluate
+
+    def noting(engine: PolicyEngine, request: AccessRequest) -> Decision:
+        threads.add(threading.current_thread().name)
+        return evaluate(engine, request)
+
+    monkeypatch.setattr(PolicyEngine, "evaluate", noting)
+    reads = policy(1, {"namespace": "ns1"}, ["alice"], ["read"])
+    reads["policyItems"] *= items
+    with serving([reads], tmp_path) as world:
+        enforce(world, "alice", about, GET)
+    assert {name == WORKER for name in threads} == {apart}
