@@ -274,10 +274,12 @@ $(SITE)/.complete: .ci/site.lock .ci/fetch-site-scripts .ci/site/scripts.sha256
 	@touch $@
 
 FUZZ ?= --scenarios 100000
+INPUTS ?= 100000
+fuzz: export RANGER_CDAP_FUZZ_INPUTS := $(INPUTS)
 fuzz: setup ## the search for differences from Ranger's Java engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
 	$(BIN)/python -m tests.differential.fuzz --state $(VENV)/fuzz-state.json $(FUZZ)
+	$(BIN)/pytest -q -rP tests/differential/test_java_programs.py
 
-INPUTS ?= 100000
 .PHONY: fuzz-inputs
 fuzz-inputs: export RANGER_CDAP_FUZZ_INPUTS := $(INPUTS)
 fuzz-inputs: $(STAMP) ## odd policies, events, requests, files and scripts, for the laws of tests/fuzz (INPUTS=n)

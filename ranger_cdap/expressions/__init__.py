@@ -3,7 +3,8 @@
 Needs the extra `expressions`; without it these conditions cannot be evaluated, and so allow nothing.
 """
 
-from ranger_cdap.expressions.script import MissingEngine, NotInSubset, Script, read_script
+from ranger_cdap.expressions.language import NotInSubset
+from ranger_cdap.expressions.script import MissingEngine, Script, read_script
 from ranger_cdap.expressions.script_condition import EVALUATOR, ScriptCondition, has_engine, script_conditions
 
 __all__ = [

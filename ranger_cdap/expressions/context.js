@@ -104,6 +104,7 @@ const ctx = {
   setResult(value) {
     if (arguments.length !== 1 || typeof value !== 'boolean') refuse();
     result = value;
+    return null; // as a method of Java without a result
   },
   getResult() { return result; },
 };

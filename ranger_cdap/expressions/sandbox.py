@@ -12,7 +12,8 @@ import msgspec
 
 from ranger_cdap.engine import ConditionOutcome
 from ranger_cdap.expressions.facts import Json
-from ranger_cdap.expressions.script import MissingEngine, NotInSubset, Script, language
+from ranger_cdap.expressions.language import NotInSubset, language
+from ranger_cdap.expressions.script import MissingEngine, Script
 
 TIME_LIMIT: Final = 0.03
 """Seconds of the processor that one evaluation may take; QuickJS looks at the clock every few milliseconds."""

@@ -7,12 +7,12 @@ Java), or would let a script do more than look at the request (assignment, `new`
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
+
+from ranger_cdap.expressions.grammar import declared_names
+from ranger_cdap.expressions.language import NotInSubset, language, shown
 
 MAX_LENGTH: Final = 8_192
 """Longest script, in characters."""
@@ -34,10 +34,6 @@ _REFUSED_SIGNS: Final = frozenset({"--", "++", "**", "...", "-=", "+=", "*=", "%
 _NAME_OF_USER: Final = re.compile(r"\b(?:USER|userAttributes)\._name\b")
 _METHOD_OF_ATTRIBUTES: Final = re.compile(r"([uU]ser|[uU]g)Attr")
 _NAMES_OF_VARIABLES: Final = re.compile(r"[a-z_][A-Za-z0-9_]{0,63}")
-
-
-class NotInSubset(ValueError):
-    """Raised for a script that is not evaluated; its text says what of it."""
 
 
 class MissingEngine(Exception):
@@ -72,13 +68,6 @@ class Script:
         # A name of the request in quotes is a text; a field of REQ in quotes may be its name.
         found = words.intersection(holders) - (set(names) - self.names)
         return bool(found) or any(_METHOD_OF_ATTRIBUTES.search(method) for method in self.methods)
-
-
-@cache
-def language() -> Mapping[str, Any]:
-    """Return the tables of the subset."""
-    table = files(__package__).joinpath("language.toml").read_text(encoding="utf-8")
-    return tomllib.loads(table)
 
 
 def read_script(values: Sequence[str], options: Mapping[str, Any], context_methods: frozenset[str]) -> Script:
@@ -128,16 +117,17 @@ def _without_double_brackets(script: str) -> str:
 
 
 def _words(text: str) -> Iterator[tuple[str, str]]:
-    at = 0
+    at, before = 0, ""
     while at < len(text):
         found = _WORD.match(text, at)
         if found is None:
-            raise NotInSubset(f"`{_shown(text[at : at + 12])}` is not in the subset")
+            raise NotInSubset(f"`{shown(text[at : at + 12])}` is not in the subset")
         kind = str(found.lastgroup)
         if kind == "sign" and found[0] in _REFUSED_SIGNS:
             raise NotInSubset(f"`{found[0]}` is not in the subset")
         if kind != "space":
-            yield kind, found[0]
+            yield "member" if kind == "name" and before in (".", "?.") else kind, found[0]
+            before = found[0]
         at = found.end()
 
 
@@ -145,7 +135,11 @@ def _checked(
     words: Sequence[tuple[str, str]], context_methods: frozenset[str]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of the request and the methods of `ctx` that are used."""
-    names, variables, methods = language()["names"], _variables(words), set[str]()
+    names, variables, methods = language()["names"], declared_names(words), set[str]()
+    taken = {name for kind in names.values() for name in kind}
+    for name in sorted(variables):
+        if name in taken or not _NAMES_OF_VARIABLES.fullmatch(name):
+            raise NotInSubset(f"a variable cannot have the name `{shown(name)}`")
     known = {*names["request"], *names["functions"], *names["constants"], *names["keywords"]}
     used = set[str]()
     for n, (kind, word) in enumerate(words):
@@ -153,19 +147,19 @@ def _checked(
         after = words[n + 1][1] if n + 1 < len(words) else ""
         if kind == "sign":
             _check_sign(word, before, words[n - 1][0] if n else "", words[n - 2][1] if n > 1 else "")
-        if kind != "name" or before in (".", "?."):
+        if kind != "name":
             continue
         if word == "ctx":
             method = words[n + 2][1] if after == "." and n + 3 < len(words) and words[n + 3][1] == "(" else None
             if method is None:
                 raise NotInSubset("`ctx` can only be used for calls of its methods")
             if method not in context_methods:
-                raise NotInSubset(f"`ctx.{_shown(method)}()` is not in the subset")
+                raise NotInSubset(f"`ctx.{shown(method)}()` is not in the subset")
             methods.add(method)
         elif word in names["request"]:
             used.add(word)
         elif word not in known and word not in variables:
-            raise NotInSubset(f"`{_shown(word)}` is not in the subset")
+            raise NotInSubset(f"`{shown(word)}` is not in the subset")
     return frozenset(used), frozenset(methods)
 
 
@@ -177,7 +171,7 @@ def _is_short(text: str, words: Sequence[tuple[str, str]]) -> bool:
         if n and word == "(":
             kind, called = words[n - 1]
             is_of_ctx = n > 2 and words[n - 3][1] == "ctx"
-            if called == "?." or (kind == "name" and called not in known and not is_of_ctx):
+            if called == "?." or (kind in ("name", "member") and called not in known and not is_of_ctx):
                 return False
     every = [word for _, word in words]
     is_plain = not {"=>", *short["repeating"]} & set(every)
@@ -192,47 +186,3 @@ def _check_sign(word: str, before: str, kind_before: str, before_that: str) -> N
         raise NotInSubset("an object in braces is not in the subset")
     if word == "(" and before in (")", "]", "}"):
         raise NotInSubset("a call of something without a name is not in the subset")
-
-
-def _variables(words: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """Return the names that a script declares: variables, functions and their parameters."""
-    found = set[str]()
-    for n, (kind, word) in enumerate(words):
-        before = words[n - 1][1] if n else ""
-        if kind == "name" and before in ("var", "let", "const", "function"):
-            found.add(word)
-        if kind == "name" and n + 1 < len(words) and words[n + 1][1] == "=>":
-            found.add(word)
-        is_list = word == ")" and n + 1 < len(words) and words[n + 1][1] == "=>"
-        if is_list or (word == "function" and kind == "name"):
-            found.update(_parameters(words, n, backwards=is_list))
-    names = language()["names"]
-    taken = {name for kind in names.values() for name in kind}
-    for name in found:
-        if name in taken or not _NAMES_OF_VARIABLES.fullmatch(name):
-            raise NotInSubset(f"a variable cannot have the name `{_shown(name)}`")
-    return frozenset(found)
-
-
-def _parameters(words: Sequence[tuple[str, str]], at: int, *, backwards: bool) -> Iterator[str]:
-    """Yield the names of a list of parameters that ends here, or of the function that begins here."""
-    if backwards:
-        inside = at - 1
-        while inside >= 0 and words[inside][1] != "(":
-            inside -= 1
-        listed = words[inside + 1 : at]
-    else:
-        opening = at + 1 if at + 1 < len(words) and words[at + 1][1] == "(" else at + 2
-        closing = opening
-        while closing < len(words) and words[closing][1] != ")":
-            closing += 1
-        listed = words[opening + 1 : closing]
-    for n, (kind, word) in enumerate(listed):
-        if (kind == "name") is (n % 2 == 1) or (n % 2 == 1 and word != ","):
-            raise NotInSubset("a parameter that is more than a name is not in the subset")
-        if kind == "name":
-            yield word
-
-
-def _shown(text: str) -> str:
-    return "".join(c if c.isprintable() and c != "`" else "?" for c in text[:40])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ranger_cdap.engine import ConditionOutcome
+from ranger_cdap.expressions.language import language
 from ranger_cdap.expressions.sandbox import context_methods
-from ranger_cdap.expressions.script import language
 from ranger_cdap.expressions.script_condition import read_condition
 from tests.expressions.fixtures import outcome
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.expressions import NotInSubset, Script, script_conditions
 from ranger_cdap.expressions.facts import facts_of
+from ranger_cdap.expressions.language import language
 from ranger_cdap.expressions.sandbox import _attempt, context_methods
-from ranger_cdap.expressions.script import language
 from ranger_cdap.expressions.script_condition import read_condition
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from tests.engine.fixtures import document, item, on, policy

@@ -20,6 +20,8 @@ from ranger_cdap.ranger_model.schedule import ValidityInterval, ValidityRecurren
 _EPOCH = datetime(1970, 1, 1)
 _TIME = re.compile(r"[ \t]*(\d+)/[ \t]*(\d+)/[ \t]*(\d+) [ \t]*(\d+):[ \t]*(\d+):[ \t]*(\d+)", re.ASCII)
 _OFFSET = re.compile(r"GMT([+-])(\d{1,2})(?::?(\d{2}))?", re.ASCII)
+# Names in the time zone database that are missing in Java's TimeZone, which takes them for GMT.
+_NOT_IN_JAVA = re.compile(r"(?:posix|right)/.+|ROC|Factory|localtime|posixrules")
 _NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 _LONGEST_NUMBER = 11  # of a Java integer with its sign
 _WILDCARD = "*"
@@ -245,12 +247,16 @@ def _zone(name: str, *, lenient: bool) -> tzinfo:
         if hours < 24 and minutes < 60:
             shift = timedelta(hours=hours, minutes=minutes)
             return timezone(shift if offset[1] == "+" else -shift)
-    try:
-        return ZoneInfo(_SHORT_ZONES.get(name, name))
-    except (ValueError, OSError, LookupError):
-        if lenient:
-            return UTC
-        raise PolicySetError(f"`{shown(name)}` is not a time zone") from None
+    if name.startswith("SystemV/"):  # in the tables of Java only
+        raise PolicySetError(f"the time zone `{shown(name)}` is not supported")
+    if not _NOT_IN_JAVA.fullmatch(name):
+        try:
+            return ZoneInfo(_SHORT_ZONES.get(name, name))
+        except (ValueError, OSError, LookupError):
+            pass
+    if lenient:
+        return UTC
+    raise PolicySetError(f"`{shown(name)}` is not a time zone")
 
 
 def _recurrence(recurrence: ValidityRecurrence) -> Recurrence | None:

@@ -193,6 +193,23 @@ def test_what_cannot_be_read_is_refused_or_as_in_java_open(unreadable: ValidityS
     assert compile_schedule(unreadable, lenient=True).applies(ms("2026-11-21T08:00:00"))
 
 
+@pytest.mark.parametrize(
+    "zone", ["ROC", "posix/Asia/Taipei", "right/Asia/Taipei", "localtime", "Factory", "posixrules"]
+)
+def test_a_zone_that_java_lacks_is_unknown(zone: str) -> None:
+    given = schedule("2026/11/21 08:00:00", zone=zone)
+    with pytest.raises(PolicySetError, match="is not a time zone"):
+        compile_schedule(given, lenient=False)
+    as_java = compile_schedule(given, lenient=True)
+    assert (as_java.applies(ms("2026-11-21T07:59:59")), as_java.applies(ms("2026-11-21T08:00:00"))) == (False, True)
+
+
+@pytest.mark.parametrize("lenient", [True, False])
+def test_a_zone_that_java_alone_has_is_refused(lenient: bool) -> None:
+    with pytest.raises(PolicySetError, match="`SystemV/EST5` is not supported"):
+        compile_schedule(schedule("2026/11/21 08:00:00", zone="SystemV/EST5"), lenient=lenient)
+
+
 @pytest.mark.parametrize("field", ["5, 7", "x", "1-x", "-5", "1..2"])
 def test_a_recurrence_that_cannot_be_read_is_never_taken(field: str) -> None:
     for lenient in (True, False):
