@@ -274,7 +274,9 @@ $(SITE)/.complete: .ci/site.lock .ci/fetch-site-scripts .ci/site/scripts.sha256
 	@touch $@
 
 FUZZ ?= --scenarios 100000
-fuzz: setup ## the search for differences from Ranger's Java engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
+FUZZ_FILES ?= 20000
+fuzz: setup ## differences from Hadoop's and CDAP's readers, then from Ranger's engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
+	$(BIN)/python -m tests.config.hadoop_files $(FUZZ_FILES)
 	$(BIN)/python -m tests.differential.fuzz --state $(VENV)/fuzz-state.json $(FUZZ)
 
 INPUTS ?= 100000
