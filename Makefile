@@ -274,9 +274,11 @@ $(SITE)/.complete: .ci/site.lock .ci/fetch-site-scripts .ci/site/scripts.sha256
 	@touch $@
 
 FUZZ ?= --scenarios 100000
+FUZZ_FILES ?= 20000
 INPUTS ?= 100000
 fuzz: export RANGER_CDAP_FUZZ_INPUTS := $(INPUTS)
-fuzz: setup ## the search for differences from Ranger's Java engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
+fuzz: setup ## differences from Hadoop's and CDAP's readers, then from Ranger's engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
+	$(BIN)/python -m tests.config.hadoop_files $(FUZZ_FILES)
 	$(BIN)/python -m tests.differential.fuzz --state $(VENV)/fuzz-state.json $(FUZZ)
 	$(BIN)/pytest -q -rP tests/differential/test_java_programs.py
 

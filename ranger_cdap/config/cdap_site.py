@@ -18,7 +18,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from ranger_cdap.config.hadoop import SECURITY_FILE, hadoop_layer, read_properties
+from ranger_cdap.config.hadoop import SECURITY_FILE, hadoop_layer
+from ranger_cdap.config.hadoop_xml import Dialect, read_properties
 from ranger_cdap.config.loader import instance_problem
 from ranger_cdap.errors import ConfigError, UnsafeGrant, reason
 
@@ -81,7 +82,7 @@ def proposal(path: Path, *, check_user: Callable[[str], None], master: str) -> S
     with suppress(OSError):  # reading it says what is wrong
         if not path.is_file():
             raise ConfigError(f"`{path}` does not exist; name CDAP's `cdap-site.xml`")
-    properties = read_properties(path)
+    properties = {name: found.value for name, found in read_properties(path, dialect=Dialect.CDAP).items()}
     profile = ProposedSetting("cdap.profile", DOCUMENTED, "the privileges that CDAP's documentation asks for")
     found = [*_instance(properties), profile, *_folder(properties), *_admins(properties, check_user, master)]
     settings = tuple(one for one in found if isinstance(one, ProposedSetting))

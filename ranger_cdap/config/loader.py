@@ -126,6 +126,9 @@ def read_configuration(
     plugin, not_used = hadoop_layer(hadoop.conf_dir)
     mapping, not_mapped = core_site_layer(hadoop.core_site)
     not_used += not_mapped + unused_core_site(hadoop.conf_dir, hadoop.core_site)
+    for key in not_used:
+        if key.needed and key.needed not in above.origins:
+            raise ConfigError(f"`{key.file}`: `{key.key}`: {key.why}")
     merged = overlay([plugin, mapping, above])
     origin += " with the files of `[hadoop]`" if plugin.tables or mapping.tables else ""
     settings = parse_settings(merged.tables, origin=origin, origins=merged.origins, environ=environ)

@@ -76,11 +76,9 @@ def test_any_printable_value_is_read_back_from_the_lines(text: str) -> None:
 
 NOT_PROPOSED = [
     ("instance.name", "${instance}", "has a variable"),
-    ("instance.name", "", "is empty"),
     ("instance.name", "*", "has `*`, with which"),
     ("instance.name", "p?d,{USER}\\", "has `,` `?` `\\` `{` `}`, with which"),
     *(("instance.name", value, "control characters") for value in ("a\tb", "a\u202eb", "a\u0085b")),
-    (ADMINS, "", "names no one"),
     (ADMINS, ", ,", "names no one"),
     (ADMINS, "*", "`*` is not proposed: it is not the name of a single user"),
     (ADMINS, "{OWNER}", "`{OWNER}` is not proposed"),
@@ -131,6 +129,16 @@ def test_a_long_file_with_one_name_twice_has_the_last(tmp_path: Path) -> None:
     rows = "".join(f"<property><name>instance.name</name><value>{n}</value></property>" for n in range(1000))
     path.write_text(f"<configuration>{rows}</configuration>", encoding="utf-8")
     assert proposed(path).settings[0] == ProposedSetting("cdap.instance", "999", "instance.name")
+
+
+def test_a_final_value_and_an_empty_one_count_as_in_cdap(tmp_path: Path) -> None:
+    path = tmp_path / "cdap-site.xml"
+    rows = (("instance.name", "prod", "<final>true</final>"), ("instance.name", "test", ""), (ADMINS, "alice", ""))
+    texts = (f"<property><name>{name}</name><value>{value}</value>{more}</property>" for name, value, more in rows)
+    empty = f"<property><name>{ADMINS}</name><value></value></property>"
+    path.write_text(f"<configuration>{''.join(texts)}{empty}</configuration>")
+    proposals = {one.name: one.value for one in proposed(path).settings}
+    assert (proposals["cdap.instance"], proposals["admin.users"]) == ("prod", ("alice",))
 
 
 EXTENSION = "security.authorization.extension.config."
@@ -290,4 +298,5 @@ def test_whatever_the_file_says_the_proposal_loads_and_shows_no_secret(
         check_grantee(user, non_creators={"cdap"})
     assert not set("*?,{}\\") & set(loaded.cdap.instance)
     others_named = {one.name for one in found.others} | {one.why for one in found.settings}
-    assert {name.strip() for name in properties} & set(KNOWN) <= others_named
+    with_value = {name.strip() for name, value in properties.items() if value}
+    assert with_value & set(KNOWN) <= others_named

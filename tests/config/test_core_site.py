@@ -19,6 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "take-groups-from-ldap.md
 SECURITY = "org.apache.hadoop.security."
 MAPPING = "hadoop.security.group.mapping"
 LDAP = f"{MAPPING}.ldap."
+STATIC = "hadoop.user.group.static.mapping.overrides"
 
 DIRECTORY = {
     MAPPING: f"{SECURITY}LdapGroupsMapping",
@@ -64,7 +65,7 @@ def test_a_directory_as_hadoop_has_it(tmp_path: Path) -> None:
             f"{LDAP}search.attr.member": "uniqueMember",
             f"{LDAP}search.attr.group.name": "ou",
             f"{LDAP}search.group.hierarchy.levels": "3",
-            "hadoop.user.group.static.mapping.overrides": "dr.who=;etl = batch, ops ; alone",
+            STATIC: "dr.who=;etl=batch,ops;alone",
             "hadoop.security.groups.cache.secs": "120",
             "hadoop.security.groups.negative-cache.secs": "-1",
         },
@@ -85,6 +86,7 @@ def test_a_directory_as_hadoop_has_it(tmp_path: Path) -> None:
 
 def test_defaults_are_those_of_hadoop(tmp_path: Path) -> None:
     assert configuration(tmp_path, {}).settings.groups.sources == ("posix",)
+    assert configuration(tmp_path, {}).settings.groups.static == {"dr.who": ()}
     ldap = configuration(tmp_path, DIRECTORY).settings.ldap
     assert (ldap.user_filter, ldap.group_filter) == (
         "(&(objectClass=user)(sAMAccountName={user}))",
@@ -105,6 +107,12 @@ def test_posix_groups_where_both_filters_name_their_classes(tmp_path: Path) -> N
     assert (ldap.member_value, ldap.gid_attribute) == ("uid", "gidNumber")
     other = {key: value for key, value in posix.items() if not key.endswith("filter.group")}
     assert configuration(tmp_path, other).settings.ldap.member_value == "dn"
+
+
+def test_blanks_that_hadoop_does_not_keep_do_not_matter(tmp_path: Path) -> None:
+    around = {key: f"\n  {DIRECTORY[key]}\n" for key in (MAPPING, f"{LDAP}base")}
+    found = configuration(tmp_path, {**DIRECTORY, **around, f"{LDAP}search.group.hierarchy.levels": " 2 "}).settings
+    assert (found.groups.sources, found.ldap.user_base, found.ldap.nested_depth) == (("ldap",), "dc=example", 2)
 
 
 def test_ssl_is_ldaps(tmp_path: Path) -> None:
@@ -168,8 +176,17 @@ def test_a_composite_has_the_sources_of_its_providers_in_their_order(tmp_path: P
         ({**DIRECTORY, f"{LDAP}search.filter.group": "(a=${x})"}, "variable that only Java resolves"),
         ({**DIRECTORY, f"{LDAP}search.group.hierarchy.levels": "many"}, "its value is invalid"),
         ({**DIRECTORY, f"{LDAP}search.newer.option": "x"}, "search.newer.option`: it is unknown"),
-        ({"hadoop.user.group.static.mapping.overrides": "a=b=c"}, "it is not like"),
+        ({STATIC: "a=b=c"}, "it is not like"),
         ({"hadoop.security.groups.cache.secs": "0"}, "its value is invalid"),
+        ({"hadoop.security.groups.cache.secs": "1_0"}, "its value is invalid"),
+        ({STATIC: "alice=g1, g2; bob=g3"}, "reads `{'alice': ['g1', ' g2'], ' bob': ['g3']}`, and without them it"
+                                           " would be `{'alice': ['g1', 'g2'], 'bob': ['g3']}`"),
+        ({STATIC: "\n alice=g1"}, r"reads `{'\n alice': ['g1']}`"),
+        ({STATIC: "alice=g1;\nbob=g2"}, r"'\nbob': ['g2']"),
+        ({**composite(("a", "NullGroupsMapping"), ("b", "NullGroupsMapping")), f"{MAPPING}.providers": "a, b"},
+         "reads `['a', ' b']`, and without them it would be `['a', 'b']`"),
+        ({**DIRECTORY, f"{LDAP}search.attr.memberof": " memberOf"}, "Hadoop keeps the blanks around it"),
+        ({**DIRECTORY, f"{LDAP}url": "ldaps://a,\n ldaps://b"}, "one with a line break"),
     ],
 )  # fmt: skip
 def test_what_would_find_other_groups_is_an_error(tmp_path: Path, properties: dict[str, str], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -236,6 +237,41 @@ def test_audit_goes_to_all_sinks_that_are_on_unless_it_is_off_as_a_whole(tmp_pat
 
     assert read(tmp_path, audit=on).settings.audit.sinks == ("solr", "log")
     assert read(tmp_path / "off", audit={**on, "xasecure.audit.is.enabled": "false"}).settings.audit.sinks == ()
+
+
+def test_a_final_value_counts_across_the_files_in_the_order_of_java(tmp_path: Path) -> None:
+    conf = tmp_path / "conf"
+    audit = '<property name="xasecure.audit.is.enabled" value="false" final="true"/>'
+    audit += '<property name="xasecure.audit.destination.solr" value="true"/>'
+    security = f'<property name="{P}service.name" value="prod" final="true"/>'
+    security += (
+        f'<property name="{P}service.name" value="test"/><property name="xasecure.audit.is.enabled" value="true"/>'
+    )
+    conf.mkdir()
+    for name, properties in {"audit": audit, "security": security}.items():
+        (conf / f"ranger-cdap-{name}.xml").write_text(f"<configuration>{properties}</configuration>")
+    settings = read_configuration(None, {"RANGER_CDAP_HADOOP__CONF_DIR": str(conf)}).settings
+    assert (settings.ranger.service, settings.audit.sinks) == ("prod", ())
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "setting", "told"),
+    [
+        (P + "service.name", "\n prod", "ranger.service", r"Java reads `'\n prod'`, with its blanks, and without"),
+        (P + "service.name", "${env.SERVICE}", "ranger.service", "a variable that only Java resolves"),
+        (P + "access.cluster.name", "east ", "plugin.cluster_name", "without them it would be `'east'`"),
+        ("xasecure.audit.is.enabled", " true", "audit.sinks", "blanks around `true`"),
+    ],
+)
+def test_a_key_that_decides_and_is_not_certain_must_be_set_here(
+    tmp_path: Path, key: str, text: str, setting: str, told: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(told)) as caught:
+        read(tmp_path, security={key: text})
+    assert "\n" not in str(caught.value)
+    file, value = tmp_path / "ranger-cdap.toml", "file" if setting == "audit.sinks" else "ours"
+    found = read_configuration(file, {f"RANGER_CDAP_{setting.replace('.', '__').upper()}": value})
+    assert [note.key for note in found.not_used] == [key]
 
 
 def test_the_tls_file_is_found_where_the_security_file_says(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ import org.apache.ranger.plugin.util.ServicePolicies;
  * {"command": "validate", "definition": RangerServiceDef, "service": name, "policies": [RangerPolicy, ...]}
  * {"command": "service", "jars": directory, "definition": RangerServiceDef, "service": RangerService,
  *  "lookup"?: ResourceLookupContext, "patience": milliseconds}
+ * {"command": "configuration", "reader": "hadoop" or "cdap", "files": [XML file, ...]}
+ * {"command": "groups", "file": core-site.xml}
  * {"command": "encrypt", "password": text, "algorithm": name}
  * {"command": "loadFile", "engine": NAME, "file": ServicePolicies, "roles"?, "tags"?, "userStore"?, "conf"?}
  * {"command": "time", "engine": NAME, "file": requests, "passes": n}
@@ -70,6 +72,8 @@ public final class Harness {
         case "refresh" -> engine(engine).refresh();
         case "validate" -> Validators.validate(command);
         case "service" -> Services.ask(command);
+        case "configuration" -> Configurations.read(command);
+        case "groups" -> Configurations.groups(command);
         case "encrypt" -> Services.encrypt(command);
         case "delta" -> engine(engine).apply(command.path("policies"));
         case "tags" -> engine(engine).setTags(command.path("tags"));
