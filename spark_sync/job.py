@@ -9,9 +9,10 @@ from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.grants.plan import PlanSettings, plan
-from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.plan_settings import configured_name, plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import SENDING, push
+from spark_sync.grants.ranger_names import RangerNames
 from spark_sync.ingest.ingestion import Ingestion
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.fold import refold
@@ -46,6 +47,7 @@ def run_once(
     dry: bool = False,
     few: Few = FEW,
     ledger: DeltaLedger | None = None,
+    names: RangerNames | None = None,
 ) -> RunReport:
     """Read everything new since the last run, then send all pending changes; safe to repeat and to kill.
 
@@ -58,6 +60,7 @@ def run_once(
         dry: send nothing; pending grants stay in the ledger and are the report's `planned`.
         few: amounts up to which the run needs no Spark.
         ledger: that of the run before, which remembers counts; opened if `None`.
+        names: those of the run before, which remember what was downloaded.
 
     Raises:
         ConfigError: a source or the settings of grants are not usable.
@@ -65,11 +68,12 @@ def run_once(
         LedgerLost: the ledger is older than what was read, or another one.
         SyncError: Spark or the ledger failed.
         RangerAdminError: Ranger Admin failed before anything was sent; pending grants stay in the ledger.
+        PolicySetError: Ranger's transformation of names is uncertain.
     """
     state = settings.sync.state_dir
     sources = configured_sources(settings)
     with lease(state), spark_errors():
-        planning = plan_settings(settings)
+        planning = plan_settings(settings, names=(names or RangerNames(settings)).current())
         ledger = ledger or open_ledger(settings, spark, few)
         verify(state / CHECKPOINTS, ledger.marks())
         # Before the files are listed: a watermark promises that they exist already.
@@ -167,7 +171,11 @@ def fold_settings(
         gives=planning.gives,
         terms=planning.terms,
         non_creators=planning.non_creators,
-        mapped=sync.mapped,
+        mapped={
+            configured_name(planning.names, one, "sync.mapped"): configured_name(planning.names, other, "sync.mapped")
+            for one, other in sync.mapped.items()
+        },
+        names=planning.names,
         ranks=ranks(sync.sources),
         impersonated=sync.impersonated,
         skew=round(sync.clock_skew * 1000),

@@ -17,18 +17,29 @@ from ranger_cdap.audit import (
     record_of,
 )
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
-from ranger_cdap.engine import NO_POLICY, Decision
+from ranger_cdap.engine import AS_GIVEN, NO_POLICY, Decision, NameTransformation, UncertainName
 
 _UNDECIDED: Final = Decision(allowed=False, determined=False, audited=True)
 
 
 class CheckOrigin(msgspec.Struct, frozen=True):
-    """Circumstances of a check that all its records have: CDAP instance, service, time (epoch ms), client address."""
+    """Circumstances of a check that all its records have: CDAP instance, service, time (epoch ms), client address.
+
+    `names` gives users the names they are recorded by: those they are decided by, as in Ranger.
+    """
 
     instance: str
     service: AuditedService
     time: int
     client_ip: str | None
+    names: NameTransformation = AS_GIVEN
+
+    def user(self, person: str) -> str:
+        """Return the name that a user is recorded by; an uncertain name as it is given."""
+        try:
+            return self.names.user(person)
+        except UncertainName:
+            return person
 
 
 class PendingRecord(msgspec.Struct, frozen=True):
@@ -54,7 +65,7 @@ class PendingRecord(msgspec.Struct, frozen=True):
             origin.service,
             AuditedAccess(
                 time=origin.time,
-                user=evaluated.person,
+                user=origin.user(evaluated.person),
                 access=self.answer.operation,
                 action=evaluated.action.lower(),
                 resource=(origin.instance, *evaluated.entity.parts),

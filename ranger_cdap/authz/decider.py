@@ -22,9 +22,9 @@ from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.config import Settings
-from ranger_cdap.engine import EngineOptions, PolicyEngine
+from ranger_cdap.engine import AS_GIVEN, PolicyEngine
 from ranger_cdap.errors import AuditSinkError, PolicySetError
-from ranger_cdap.plugins.manager import audit_sinks, condition_factories, plugin_manager
+from ranger_cdap.plugins.manager import audit_sinks, engine_options, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import FixedPolicies
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
@@ -112,7 +112,7 @@ class Decider:
         admin = RangerAdmin.connect(
             settings, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
         )
-        refresher = PolicyRefresher(admin, settings, options=EngineOptions(conditions=condition_factories(plugins)))
+        refresher = PolicyRefresher(admin, settings, options=engine_options(settings, plugins))
         refresher.refresh()
         if refresh_in_background:
             refresher.start()
@@ -128,7 +128,7 @@ class Decider:
             PolicySetError: the documents make no set of policies, or not one of a CDAP service.
         """
         plugins = plugin_manager(settings)
-        options = EngineOptions(conditions=condition_factories(plugins))
+        options = engine_options(settings, plugins)
         policies = FixedPolicies.of(documents, service=settings.ranger.service, options=options)
         if other := other_service_type(policies.snapshot.engine):
             raise PolicySetError(f"its policies are {other}")
@@ -249,7 +249,7 @@ class Decider:
         snapshot = self.snapshot
         if snapshot.engine is None:
             return None, snapshot.reason
-        resolver = GroupResolver({user: groups}, snapshot.groups_of, self._groups)
+        resolver = GroupResolver.of(snapshot, self._groups, {user: groups})
         return DecisionContext(snapshot.engine, resolver, self.config.instance, self.now(), client_ip), ""
 
     def now(self) -> int:
@@ -309,7 +309,8 @@ class Decider:
 
         def records() -> list[PendingRecord]:
             service = AuditedService.of(engine, self.config.cluster, self.config.service)
-            origin = CheckOrigin(self.config.instance, service, now, client_ip)
+            names = engine.names if engine is not None else AS_GIVEN
+            origin = CheckOrigin(self.config.instance, service, now, client_ip, names)
             found: list[PendingRecord] = []
             for answer, outcome in zip(answers, outcomes, strict=True):
                 found += records_of(answer, outcome, origin)

@@ -33,7 +33,8 @@ class DecisionContext(msgspec.Struct, frozen=True):
 
     def names(self, person: str, pattern: EntityPattern) -> Mapping[str, NamedValues] | None:
         """Return the values that policies, tags and zones name for a user on the open levels of a pattern."""
-        request = AccessRequest(resource=to_resource(pattern.example, self.instance), access_type="", user=person)
+        user = self.groups.membership(person).user
+        request = AccessRequest(resource=to_resource(pattern.example, self.instance), access_type="", user=user)
         return self.engine.named_values(request, pattern.open_levels)
 
     def asking(self, person: str) -> Ask:
@@ -46,25 +47,26 @@ class DecisionContext(msgspec.Struct, frozen=True):
             nonlocal last, resource
             if entity is not last:
                 last, resource = entity, to_resource(entity, self.instance)
-            return self._decision(person, membership, resource, action)
+            return self._decision(membership, resource, action)
 
         return ask
 
     def ask(self, person: str, entity: EntityId, action: str) -> Decision:
         """Return Ranger's decision for a user, an entity and an action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE."""
-        return self._decision(person, self.groups.membership(person), to_resource(entity, self.instance), action)
+        return self._decision(self.groups.membership(person), to_resource(entity, self.instance), action)
 
-    def _decision(self, person: str, membership: Membership, resource: dict[str, str], action: str) -> Decision:
+    def _decision(self, membership: Membership, resource: dict[str, str], action: str) -> Decision:
         access_type, matching_scope = _REQUESTED[action]
         return self.engine.evaluate(
             AccessRequest(
                 resource,
                 access_type,
-                person,
+                membership.user,
                 membership.groups,
                 access_time=self.now,
                 matching_scope=matching_scope,
                 client_ip=self.client_ip,
                 groups_known=membership.known,
+                refused=membership.refused,
             )
         )

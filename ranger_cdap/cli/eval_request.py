@@ -110,7 +110,7 @@ def read_request(line: Mapping[str, Any]) -> EvalRequest:
     return msgspec.convert(fields, EvalRequest)
 
 
-def to_access_request(asked: EvalRequest, *, now: int, more_groups: frozenset[str] = frozenset()) -> AccessRequest:
+def to_access_request(asked: EvalRequest, *, now: int) -> AccessRequest:
     """Return the engine's request; `now` (epoch milliseconds) is the default access time.
 
     An empty list of roles counts as no list, as in Ranger; a level that is null counts as missing.
@@ -126,7 +126,7 @@ def to_access_request(asked: EvalRequest, *, now: int, more_groups: frozenset[st
         },
         access_type=asked.access_type or "",
         user=asked.user,
-        groups=frozenset(asked.groups) | more_groups,
+        groups=frozenset(asked.groups),
         roles=frozenset(asked.roles) or None,
         owner=asked.resource_owner,
         access_time=_epoch_ms(asked.access_time, now),

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Literal
 import click
 import msgspec
 
+from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.eval_request import EvalAnswer, EvalError, read_request, to_access_request, to_answer
 from ranger_cdap.cli.exit_codes import ExitCode
@@ -42,8 +43,14 @@ NAME_LISTS = {
     "audit.exclude.roles": "audit_excluded_roles",
 }
 TRUSTED_PROXIES = "trusted.proxy.ipaddresses"
-SWITCHES = {"use.x-forwarded-for.ipaddress": "use_forwarded_for", "is.fallback.supported": "fallback"}
+SWITCHES = {
+    "use.x-forwarded-for.ipaddress": "use_forwarded_for",
+    "is.fallback.supported": "fallback",
+    "supports.name.transformation": "transform_names",
+    "convert.emailToUser": "email_to_user",
+}
 USE_RANGER_GROUPS = "use.rangerGroups"
+ONLY_RANGER_GROUPS = "use.only.rangerGroups"
 
 
 @click.command(
@@ -100,7 +107,7 @@ def evaluate(
     Conditions of plugins and in JavaScript are evaluated with `safe`; `ranger` answers as Java does without JavaScript.
     """
     keys = dict(map(_key_and_value, conf))
-    options, use_groups = read_options(keys, compatibility)
+    options = read_options(keys, compatibility)
     with usable(policies):
         download = decode_service_policies(read_policies(policies))
         if download.tag_policies is not None and tags is None:
@@ -118,7 +125,6 @@ def evaluate(
     if deltas:
         with usable(deltas):
             engine = engine.with_deltas(decode_service_policies(read_file(deltas)))
-    users = store if store is not None and use_groups else UserStore()
     for problem in engine.problems:
         invocation.messages.print(f"warning: {problem}")
     encode = msgspec.json.Encoder().encode
@@ -126,7 +132,7 @@ def evaluate(
         failed = 0
         for line in lines:
             if line.strip():
-                answered = answer(engine, users, line)
+                answered = answer(engine, store or UserStore(), line)
                 failed += isinstance(answered, EvalError)
                 answers.write(encode(answered) + b"\n")
     if failed:
@@ -141,25 +147,25 @@ def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> EvalAnswer | 
         fields = msgspec.json.decode(line, type=dict[str, Any])
         id_ = given if isinstance(given := fields.get("id"), int | str) else None
         asked = read_request(fields)
-        groups = frozenset(users.user_group_mapping.get(asked.user or "", ()))
-        request = to_access_request(asked, now=time.time_ns() // 1_000_000, more_groups=groups)
+        request = to_access_request(asked, now=time.time_ns() // 1_000_000)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidInput) as e:
         return EvalError(id_, " ".join(str(e).split()))
-    return to_answer(id_, engine.evaluate(request))
+    groups = GroupResolver({request.user or "": request.groups}, users.groups_of, names=engine.names)
+    return to_answer(id_, engine.evaluate(groups.completed(request)))
 
 
-def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger"]) -> tuple[EngineOptions, bool]:
-    """Return the engine's options from the plugin's configuration, and whether the user store's groups count.
+def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger"]) -> EngineOptions:
+    """Return the engine's options from the plugin's configuration.
 
     Raises:
-        InvalidInput: a key is not one of those the engine knows.
+        InvalidInput: a key is not supported.
     """
     found: dict[str, Any] = {"compatibility": compatibility}
-    use_groups = False
+    groups = dict.fromkeys((USE_RANGER_GROUPS, ONLY_RANGER_GROUPS), False)
     for key, value in keys.items():
         suffix = _suffix(key)
         if suffix is None:
-            raise InvalidInput(f"`{key}` is not a key of the plugin's configuration that bears on decisions")
+            raise InvalidInput(f"`{key}` is not a key of the plugin's configuration that `eval` supports")
         if suffix in NAME_LISTS:
             field = NAME_LISTS[suffix]
             found[field] = found.get(field, frozenset()) | frozenset(n for n in map(str.strip, value.split(",")) if n)
@@ -168,8 +174,11 @@ def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger
         elif suffix in SWITCHES:
             found[SWITCHES[suffix]] = value.strip().lower() == "true"
         else:
-            use_groups = value.strip().lower() == "true"
-    return EngineOptions(**found), use_groups
+            groups[suffix] = value.strip().lower() == "true"
+    found["stored_groups"] = "only" if groups[ONLY_RANGER_GROUPS] else "added"
+    if not groups[USE_RANGER_GROUPS]:
+        found["stored_groups"] = "ignored"
+    return EngineOptions(**found)
 
 
 def _proxies(value: str) -> frozenset[str]:
@@ -179,7 +188,7 @@ def _proxies(value: str) -> frozenset[str]:
 
 
 def _suffix(key: str) -> str | None:
-    known = (*NAME_LISTS, TRUSTED_PROXIES, *SWITCHES, USE_RANGER_GROUPS)
+    known = (*NAME_LISTS, TRUSTED_PROXIES, *SWITCHES, USE_RANGER_GROUPS, ONLY_RANGER_GROUPS)
     return next((s for s in known if re.fullmatch(rf"ranger\.plugin\.([\w-]+\.)?{re.escape(s)}", key)), None)
 
 

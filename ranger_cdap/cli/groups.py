@@ -35,7 +35,7 @@ def groups_command(context: click.Context, invocation: Invocation, user: str, fi
     """
     with authorizer_by(invocation, files) as authorizer:
         answers = list(groups_by_source(authorizer, invocation.settings, user))
-        resolver = GroupResolver({}, authorizer.snapshot.groups_of, authorizer.decider.group_hook)
+        resolver = GroupResolver.of(authorizer.snapshot, authorizer.decider.group_hook)
         membership = resolver.membership(user)
     if invocation.as_json:
         invocation.print_json(

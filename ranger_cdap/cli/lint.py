@@ -21,7 +21,7 @@ from ranger_cdap.engine import EngineOptions, Problem, ProblemCode
 from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.expressions import ScriptCondition, has_engine
-from ranger_cdap.plugins.manager import condition_factories, plugin_manager
+from ranger_cdap.plugins.manager import engine_options, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.manage.lint import KnownPrincipals, LintContext, LintFinding, lint
@@ -73,7 +73,7 @@ def _look(documents: Documents, settings: Settings) -> list[Problem | LintFindin
     """Return the engine's problems, then the findings, for policies inside and outside of zones."""
     assert isinstance(documents.policies, bytes)
     document = decode_service_policies(documents.policies)
-    options = EngineOptions(conditions=condition_factories(plugin_manager()))
+    options = engine_options(settings, plugin_manager())
     engine = compile_set(documents, document.service_name, options).engine
     known = KnownPrincipals.of(decode_user_store(documents.users)) if documents.users is not None else KnownPrincipals()
     raws = [*(document.policies or ()), *(raw for zone in document.security_zones.values() for raw in zone.policies)]
@@ -94,7 +94,7 @@ def _lacks_attributes(
 ) -> bool:
     """Return whether a script reads attributes that are never downloaded; others are the engine's problems or none."""
     definition = model.conditions.get(condition.type)
-    if settings.plugin.use_ranger_groups or definition is None:
+    if settings.plugin.needs_users or definition is None:
         return False
     try:
         made = options.conditions[definition.evaluator](tuple(condition.values), definition.evaluator_options)
@@ -123,7 +123,7 @@ def _download(settings: Settings) -> Documents:
     """Download the current policies with the plugin's account."""
     plugin = settings.plugin
     with RangerAdmin.connect(settings, plugin.username, plugin.password, source=AccountSource.PLUGIN) as admin:
-        return ranger_documents(admin, settings, with_users=plugin.use_ranger_groups)
+        return ranger_documents(admin, settings, with_users=plugin.needs_users)
 
 
 def _policy(one: Problem | LintFinding) -> str:

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError
-from ranger_cdap.plugins.manager import condition_factories, plugin_manager
+from ranger_cdap.plugins.manager import engine_options, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.client.versions import NO_VERSION, Versions
@@ -37,7 +36,7 @@ def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
     --allow-older; a running service picks it up with its next download.
     """
     settings = invocation.settings
-    options = EngineOptions(conditions=condition_factories(plugin_manager()))
+    options = engine_options(settings, plugin_manager())
     rows = []
     for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
         of_service = replace(settings, ranger=replace(settings.ranger, service=name))

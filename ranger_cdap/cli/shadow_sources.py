@@ -179,7 +179,7 @@ def _evaluating(authorizer: Authorizer) -> Evaluate:
     """
     decider, snapshot = authorizer.decider, authorizer.snapshot
     engine = _engine(authorizer)
-    config, groups = decider.config, GroupResolver({}, snapshot.groups_of, decider.group_hook)
+    config, groups = decider.config, GroupResolver.of(snapshot, decider.group_hook)
     now = DecisionContext(engine, groups, config.instance, time.time_ns() // 1_000_000)
 
     def evaluate(user: str, operation: str, entity: Target, actions: tuple[str, ...]) -> EvaluatedPrivilege:

@@ -316,6 +316,8 @@ def _lacking(settings: Settings) -> Iterator[Problem]:
             if not _is_set(getattr(service, key)):
                 name = f"sync.notify[{n}].{key}"
                 yield "sync.notify", f"`{name}` is empty; set it, or remove this `[[sync.notify]]`"
+    if settings.plugin.only_ranger_groups and not settings.plugin.use_ranger_groups:
+        yield "plugin.only_ranger_groups", "`plugin.only_ranger_groups` needs `plugin.use_ranger_groups`"
     for key, certificate in _CERTIFICATES.items():
         if attrgetter(key)(settings) and not attrgetter(certificate)(settings):
             yield key, f"`{key}` is set and `{certificate}` is not; set both, or neither"

@@ -114,10 +114,21 @@ class PluginSettings(Table, frozen=True):
     """Seconds without Ranger Admin after which everything is denied; greater than zero."""
     use_ranger_groups: bool = True
     """Use the groups of Ranger's user store, which is then downloaded."""
+    only_ranger_groups: bool = False
+    """Use no other groups, neither those that CDAP passes nor those of `[groups]` and plugins."""
+    transform_names: bool = False
+    """Convert and map the names of users and groups as Ranger Admin's download says (`ranger.plugins.conf.…`)."""
+    email_to_user: bool = False
+    """Take an e-mail address for the user who has it in Ranger's user store, else for the user named before `@`."""
     history_dir: Path | None = None
     """A directory in which every version of the policies that is used is kept, for `--at`; private to its owner."""
     history_max_bytes: int = 100_000_000
     """Maximum bytes of the history of a service; the oldest versions are removed. Greater than zero."""
+
+    @property
+    def needs_users(self) -> bool:
+        """Return true if Ranger's user store is downloaded."""
+        return self.use_ranger_groups or self.email_to_user
 
 
 class AuditSettings(Table, frozen=True):

@@ -13,6 +13,7 @@ from ranger_cdap.config import Secret, Settings
 from ranger_cdap.doctor.administrators import examine_administrators
 from ranger_cdap.doctor.finding import SETUP, Finding, failed, note, skipped, well
 from ranger_cdap.doctor.lookup import examine_lookup
+from ranger_cdap.doctor.names import examine_names
 from ranger_cdap.doctor.rights import GRANT, INCLUDED, SERVICE_ADMIN, Proof, prove, readable
 from ranger_cdap.errors import (
     AuthenticationFailed,
@@ -125,6 +126,8 @@ def _rights(
     except ServiceDisabled:
         return [failed("service", f"`{service}` is disabled", "enable it in Ranger Admin")], None
     findings = [_right(account, service, right, proof) for right, proof in proven.proofs.items()]
+    if proven.policies is not None and account.purpose == "plugin":
+        findings.extend(examine_names(settings, proven.policies, admin, by))
     if proven.problem:
         findings.append(failed("policies", f"they cannot be read: {proven.problem}", "check them in Ranger Admin"))
     return findings, proven.policies

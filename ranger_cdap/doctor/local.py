@@ -117,7 +117,7 @@ def _rotation(audit: AuditSettings) -> str:
 def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
     check, reports = "policies in the cache", list[str]()
     service, plugin = settings.ranger.service, settings.plugin
-    cache = PolicyCache(plugin.cache_dir, service, report=reports.append, with_users=plugin.use_ranger_groups)
+    cache = PolicyCache(plugin.cache_dir, service, report=reports.append, with_users=plugin.needs_users)
     try:
         found = cache.peek(now)
     except CacheError as e:

@@ -1,6 +1,7 @@
 """Ranger's policy engine, for any service definition. Pure: no I/O, no clock, no logging, no CDAP."""
 
 from ranger_cdap.engine.compiled.conditions import ConditionContext, ConditionFactory, ConditionOutcome, ContextTag
+from ranger_cdap.engine.compiled.names import AS_GIVEN, NameTransformation, UncertainName
 from ranger_cdap.engine.compiled.options import EngineOptions
 from ranger_cdap.engine.decide.acl import AccessEntry, AccessStatus, ResourceAccess
 from ranger_cdap.engine.engine import PolicyEngine
@@ -21,6 +22,7 @@ from ranger_cdap.ranger_model.decode import decode_policy, decode_roles, decode_
 __all__ = [
     "ADMIN_ACCESS",
     "ANY_ACCESS",
+    "AS_GIVEN",
     "NO_POLICY",
     "SUPER_USER_ACCESS",
     "AccessEntry",
@@ -34,6 +36,7 @@ __all__ = [
     "ElementScope",
     "EngineOptions",
     "MatchingScope",
+    "NameTransformation",
     "NamedValues",
     "PolicyEngine",
     "Problem",
@@ -41,6 +44,7 @@ __all__ = [
     "RequestTag",
     "ResourceAccess",
     "TraceEntry",
+    "UncertainName",
     "decode_policy",
     "decode_roles",
     "decode_service_policies",

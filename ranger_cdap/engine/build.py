@@ -10,6 +10,7 @@ import msgspec
 from ranger_cdap.engine.compiled import cost
 from ranger_cdap.engine.compiled.conditions import AttributeStore, date_script
 from ranger_cdap.engine.compiled.load import PolicyEntries, PolicyEntry, load_policies
+from ranger_cdap.engine.compiled.names import NameTransformation, name_transformation
 from ranger_cdap.engine.compiled.options import AUDIT_FILTERS, EngineOptions, Privileged, privileged
 from ranger_cdap.engine.compiled.policy import PolicyCompiler
 from ranger_cdap.engine.compiled.roles import RoleTable
@@ -52,6 +53,7 @@ class EngineState:
     policy_problems: tuple[Problem, ...]
     tag_policy_problems: tuple[Problem, ...]
     filter_issues: tuple[PolicyIssue, ...]
+    names: NameTransformation
     attributes: AttributeStore | None = None
 
     @property
@@ -129,8 +131,15 @@ def build_state(
         policy_problems=tuple(problems),
         tag_policy_problems=tuple(tag_problems),
         filter_issues=tuple(filter_issues),
+        names=name_transformation(options, policies.service_config, attributes),
         attributes=attributes,
     )
+
+
+def with_attributes(old: EngineState, attributes: AttributeStore | None) -> EngineState:
+    """Return the state with other attributes of users and groups."""
+    names = name_transformation(old.options, old.policies.service_config, attributes)
+    return replace(old, names=names, attributes=attributes)
 
 
 def apply_deltas(old: EngineState, document: ServicePolicies) -> EngineState:
@@ -148,6 +157,8 @@ def apply_deltas(old: EngineState, document: ServicePolicies) -> EngineState:
         problem.code is ProblemCode.DUPLICATE_ID for problem in old.problems
     ):
         raise PolicySetError("two policies have the same id: download all policies")
+    if name_transformation(old.options, document.service_config, old.attributes) != old.names:
+        raise PolicySetError("the transformation of names changed with the deltas: download all policies")
     types = {_TAG_SERVICE, old.model.name}
     changes = read_changes(document.policy_deltas, types)
     own = [c for c in changes if c.service_type == old.model.name]

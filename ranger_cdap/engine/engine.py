@@ -5,15 +5,15 @@ from __future__ import annotations
 import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import cast
 
 import msgspec
 
-from ranger_cdap.engine.build import EngineState, apply_deltas, build_state
+from ranger_cdap.engine.build import EngineState, apply_deltas, build_state, with_attributes
 from ranger_cdap.engine.compiled.conditions import AttributeStore, ConditionContext
 from ranger_cdap.engine.compiled.cost import MAX_STEPS
 from ranger_cdap.engine.compiled.items import ItemCompiler, principal_set
+from ranger_cdap.engine.compiled.names import NameTransformation
 from ranger_cdap.engine.compiled.options import EngineOptions, Privileged
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, decode_raw
 from ranger_cdap.engine.compiled.service_def import Path
@@ -118,7 +118,7 @@ class PolicyEngine:
 
     def with_attributes(self, attributes: AttributeStore | None) -> PolicyEngine:
         """Return a new engine with other attributes of users and groups; all else is shared."""
-        return PolicyEngine(replace(self._state, attributes=attributes))
+        return PolicyEngine(with_attributes(self._state, attributes))
 
     def with_deltas(self, document: ServicePolicies) -> PolicyEngine:
         """Return a new engine with the deltas applied, equivalent to one built from a full download.
@@ -132,6 +132,11 @@ class PolicyEngine:
     def service_name(self) -> str:
         """Name of the service that owns the policies."""
         return self._state.policies.service_name
+
+    @property
+    def names(self) -> NameTransformation:
+        """Transformation of the names in a request, which `evaluate` is given transformed."""
+        return self._state.names
 
     @property
     def state(self) -> EngineState:
@@ -197,7 +202,7 @@ class PolicyEngine:
     def evaluate(self, request: AccessRequest) -> Decision:
         """Evaluate a request. Never raises; a request that cannot be evaluated is not allowed."""
         fast_path = self._fast_path
-        if fast_path is not None:
+        if fast_path is not None and not request.refused:
             decision = fast_path.decide(request)
             if decision is not None:
                 return decision
@@ -277,7 +282,7 @@ class PolicyEngine:
     def _general_decision(
         self, request: AccessRequest, access: str, trace: Tracer, assume_conditions: bool | None = None
     ) -> Decision:
-        if invalid := too_long_reason(request):
+        if invalid := request.refused or too_long_reason(request):
             return Decision(False, True, audited=True, reason=invalid)
         query, tags = self._query(request, access)
         query.assume_conditions = assume_conditions

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ranger_cdap.audit import SinkFactory
     from ranger_cdap.config import Settings
     from ranger_cdap.directory.group_directory import GroupDirectory
-    from ranger_cdap.engine import ConditionFactory
+    from ranger_cdap.engine import ConditionFactory, EngineOptions
 
 _T = TypeVar("_T")
 _OURS: Final = "ranger-cdap"
@@ -155,6 +155,23 @@ def condition_factories(manager: pluggy.PluginManager) -> dict[str, ConditionFac
     installed = manager.subset_hook_caller("ranger_cdap_conditions", [] if built_in is None else [built_in])
     own = {} if built_in is None else built_in.ranger_cdap_conditions()
     return {**own, **_joined(installed(), "conditions of class")}
+
+
+def engine_options(settings: Settings, manager: pluggy.PluginManager | None = None) -> EngineOptions:
+    """Return the engine's options by the settings, with all conditions of a manager.
+
+    Raises:
+        PluginError: two plugins register the same condition.
+    """
+    from ranger_cdap.engine import EngineOptions
+
+    plugin = settings.plugin
+    return EngineOptions(
+        conditions=condition_factories(manager) if manager is not None else {},
+        transform_names=plugin.transform_names,
+        email_to_user=plugin.email_to_user,
+        stored_groups="only" if plugin.only_ranger_groups else "added" if plugin.use_ranger_groups else "ignored",
+    )
 
 
 def _names(implementation: pluggy.HookImpl) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class Explainer:
     def __init__(self, authorizer: Authorizer, answer: Answer, groups: Collection[str]) -> None:
         snapshot = authorizer.snapshot
         self.index = PolicyIndex.of(snapshot.documents)
-        self._groups_of = GroupResolver({answer.person: groups}, snapshot.groups_of, authorizer.decider.group_hook)
+        self._groups_of = GroupResolver.of(snapshot, authorizer.decider.group_hook, {answer.person: groups})
         self._context: DecisionContext | None = None
         if snapshot.engine is not None:
             engine = cast(PolicyEngine, _Traced(snapshot.engine))
@@ -64,7 +64,7 @@ class Explainer:
         """Return the explanation of one privilege."""
         decision = examined.decision
         if decision.reason == _SUPER_USER:
-            change = f"remove {examined.person} and their groups from the super users of the service"
+            change = f"remove {self._name(examined)} and their groups from the super users of the service"
             return Explanation(examined, "super users may do everything", change)
         if decision.policy_id < 0:
             return self._no_policy_allows(examined)
@@ -74,13 +74,13 @@ class Explainer:
             items = self._items_of_all(examined, ALLOW)
             return Explanation(examined, f"{named} allows it", self._removal(examined, named, items), items)
         if decision.reason == DENY_ALL_ELSE:
-            change = f"add {_privilege(examined)} for {examined.person} to {named}"
+            change = f"add {_privilege(examined)} for {self._name(examined)} to {named}"
             return Explanation(examined, f"{named}{denial_by(examined)}", change)
         if decision.reason:
             change = f"repair {named}; `ranger-cdap policies lint` shows what is wrong with it"
             return Explanation(examined, f"{named}{denial_by(examined)}", change)
         items = self._items_of_all(examined, DENY)
-        change = f"{self._removal(examined, named, items)}, or add a deny exception for {examined.person} there"
+        change = f"{self._removal(examined, named, items)}, or add a deny exception for {self._name(examined)} there"
         change += f", or take {tag.tags} off {examined.entity}" if tag.tags else ""
         gives = "; then a policy must allow it"
         return Explanation(examined, f"{named}{denial_by(examined)}", change + gives, items)
@@ -93,7 +93,7 @@ class Explainer:
             if entry.outcome == _SILENT and self._items(examined, entry.policy_id, ALLOW)
             if (items := self._items(examined, entry.policy_id, ALLOW_EXCEPTIONS))
         }
-        give = f"add {_privilege(examined)} for {examined.person} to a policy on {examined.entity}"
+        give = f"add {_privilege(examined)} for {self._name(examined)} to a policy on {examined.entity}"
         if not excepting:
             unheld = [
                 item
@@ -106,14 +106,18 @@ class Explainer:
             return Explanation(examined, why + _zone(examined.decision), give, tuple(unheld), others)
         names = ", ".join(map(self.index.named, excepting))
         items = tuple(item for found in excepting.values() for item in found)
-        change = f"remove {examined.person} from the exceptions there"
+        change = f"remove {self._name(examined)} from the exceptions there"
         return Explanation(examined, f"{names} would allow it, but has an exception", change, items, others)
 
     def _items(self, examined: EvaluatedPrivilege, policy_id: int, side: str) -> tuple[ItemFound, ...]:
         wanted = (examined.action,) if examined.action in ACTIONS else ACTIONS
-        groups = self._groups_of.membership(examined.person).groups
+        member = self._groups_of.membership(examined.person)
         accesses = [action.lower() for action in wanted]
-        return tuple(self.index.items(policy_id, side, examined.person, groups, accesses))
+        return tuple(self.index.items(policy_id, side, member.user, member.groups, accesses))
+
+    def _name(self, examined: EvaluatedPrivilege) -> str:
+        """Return the user's name in Ranger."""
+        return self._groups_of.membership(examined.person).user
 
     def _items_of_all(self, examined: EvaluatedPrivilege, side: str) -> tuple[ItemFound, ...]:
         """Return the deciding items, and those of policies with the same effect, needed or not."""
@@ -129,7 +133,7 @@ class Explainer:
         for policy_id, found in groupby(items, key=lambda item: item.policy_id):
             where = named if policy_id == examined.decision.policy_id else self.index.named(policy_id)
             places.append(f"{where}: {', '.join(map(str, found))}")
-        return f"revoke {what} from {examined.person} in {', and in '.join(places or [named])}"
+        return f"revoke {what} from {self._name(examined)} in {', and in '.join(places or [named])}"
 
     def _others(self, examined: EvaluatedPrivilege) -> tuple[TraceEntry, ...]:
         """Return the outcomes of the policies on the entity."""

@@ -75,12 +75,15 @@ class KnownUser:
         """Return a user with the groups given, those of Ranger's user store and those of hooks.
 
         Raises:
-            InvalidInput: the name is empty.
+            InvalidInput: the name is empty, or uncertain.
         """
         if not user:
             raise InvalidInput("the user has no name; name one, like alice")
-        resolver = GroupResolver({user: groups}, authorizer.snapshot.groups_of, authorizer.decider.group_hook)
+        resolver = GroupResolver.of(authorizer.snapshot, authorizer.decider.group_hook, {user: groups})
         found = resolver.membership(user)
+        if found.refused:
+            raise InvalidInput(f"nothing is known of `{user}`: {found.refused}")
+        user = found.user
         notes = []
         if not found.known:
             notes.append(f"warning: the group lookup for `{user}` failed, so only the groups shown count")

@@ -140,7 +140,7 @@ def matrix(
     """
     snapshot = authorizer.snapshot
     engine = review_engine(snapshot, now)
-    people = GroupResolver({}, snapshot.groups_of, authorizer.decider.group_hook)
+    people = GroupResolver.of(snapshot, authorizer.decider.group_hook)
     subjects = (
         MatrixSubject("everybody", ""),
         *(_user(user, people.membership(user)) for user in sorted({*users, *others})),
@@ -179,7 +179,9 @@ def _without(positions: Collection[int], items: Sequence[_Item]) -> tuple[_Item,
 
 
 def _user(name: str, membership: Membership) -> MatrixSubject:
-    return MatrixSubject("user", name, tuple(sorted(membership.groups)), membership.known)
+    if membership.refused:
+        raise InvalidInput(f"nothing is known of `{name}`: {membership.refused}")
+    return MatrixSubject("user", membership.user, tuple(sorted(membership.groups)), membership.known)
 
 
 @dataclass(frozen=True, slots=True)

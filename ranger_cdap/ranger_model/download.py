@@ -63,6 +63,10 @@ class UserStore(Document):
     group_attr_mapping: dict[str, dict[str, str]] = {}
     user_group_mapping: dict[str, list[str]] = {}
 
+    def groups_of(self, user: str) -> frozenset[str]:
+        """Return the groups of a user."""
+        return frozenset(self.user_group_mapping.get(user, ()))
+
 
 class AuditFilter(Document):
     """A rule of `ranger.plugin.audit.filters`, in a service's configuration."""

@@ -15,8 +15,7 @@ from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.config import Settings
 from ranger_cdap.config.secret_files import Program, check_secrets
-from ranger_cdap.engine import EngineOptions
-from ranger_cdap.plugins.manager import audit_sinks, condition_factories, plugin_manager
+from ranger_cdap.plugins.manager import audit_sinks, engine_options, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
@@ -47,7 +46,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
     callers = Callers.of(settings.service)
     plugins = plugin_manager(settings)
     audit = open_trail(settings, audit_sinks(plugins))
-    options = EngineOptions(conditions=condition_factories(plugins))
+    options = engine_options(settings, plugins)
     refreshers = {}
     for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
         of_service = msgspec.structs.replace(settings, ranger=msgspec.structs.replace(settings.ranger, service=name))

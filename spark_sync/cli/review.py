@@ -74,7 +74,7 @@ def review_command(invocation: Invocation, entities: Path, users: Path | None, o
     in_force = load_policies(settings)
     _warn(invocation, in_force)
     names = passed or _known_users(in_force)
-    asked = people(names, passed, in_force.snapshot.groups_of, in_force.groups)
+    asked = people(names, passed, in_force.snapshot, in_force.groups)
     if doubtful := sum(not person.groups_known for person in asked):
         invocation.messages.print(f"warning: a plugin could not look up the groups of {doubtful} users")
     in_time = without_ended(in_force.documents, now)

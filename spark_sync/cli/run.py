@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ranger_cdap.telemetry.sdk import Telemetry
+    from spark_sync.grants.ranger_names import RangerNames
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
 
@@ -85,17 +86,18 @@ def _once(invocation: Invocation, settings: Settings, telemetry: Telemetry | Non
 
 def _follow(invocation: Invocation, settings: Settings, telemetry: Telemetry | None, interval: float) -> None:
     from spark_sync.follow import follow, until_terminated
+    from spark_sync.grants.ranger_names import RangerNames
     from spark_sync.job import open_ledger
     from spark_sync.news import News
     from spark_sync.notify import NotifyLog
 
     news, notify_log = News(settings), NotifyLog()
     with until_terminated() as ended, SparkOnDemand(settings.sync) as spark:
-        ledger = open_ledger(settings, spark)
+        ledger, names = open_ledger(settings, spark), RangerNames(settings)
 
         def run_and_note() -> RunReport:
             news.run_begins()
-            report = _one(settings, spark, lambda _: None, telemetry, ledger=ledger)
+            report = _one(settings, spark, lambda _: None, telemetry, ledger=ledger, names=names)
             news.run_ended(report)
             if report.notified:
                 notify_log.add(report.notified)
@@ -136,13 +138,16 @@ def _one(
     *,
     dry: bool = False,
     ledger: DeltaLedger | None = None,
+    names: RangerNames | None = None,
 ) -> RunReport:
     from spark_sync.job import run_once
 
     began, run_id = time.time(), uuid.uuid4().hex
     report = None
     try:
-        report = run_once(settings, spark, now=round(began * 1000), progress=progress, dry=dry, ledger=ledger)
+        report = run_once(
+            settings, spark, now=round(began * 1000), progress=progress, dry=dry, ledger=ledger, names=names
+        )
         report = replace(report, run_id=run_id)
     finally:
         if telemetry is not None:

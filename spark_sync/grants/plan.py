@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for
+from ranger_cdap.engine import AS_GIVEN, NameTransformation
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of, policy_for
@@ -37,6 +38,7 @@ class PlanSettings:
     instance: str
     service: str
     non_creators: frozenset[str] = frozenset()
+    names: NameTransformation = AS_GIVEN
     delegate_admin: bool = False
     extra_group: str = ""
     resultant: Resultant = unchanged_accesses

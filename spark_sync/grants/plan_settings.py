@@ -5,17 +5,20 @@ from __future__ import annotations
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings
+from ranger_cdap.engine import AS_GIVEN, NameTransformation, UncertainName
 from ranger_cdap.errors import ConfigError, UnsafeGrant
 from ranger_cdap.plugins.manager import plugin_manager
 from spark_sync.grants.plan import PlanSettings, group_for
 from spark_sync.grants.resultant import Resultant, resultant_of, resultant_plugins
 
 
-def plan_settings(settings: Settings, resultant: Resultant | None = None) -> PlanSettings:
-    """Return the settings of the plan.
+def plan_settings(
+    settings: Settings, resultant: Resultant | None = None, names: NameTransformation = AS_GIVEN
+) -> PlanSettings:
+    """Return the settings of the plan, for users by their names in Ranger.
 
     Raises:
-        ConfigError: the extra group is not a single group.
+        ConfigError: the extra group is not a single group, or the name of a non-creator is uncertain.
         PluginError: a plugin cannot be loaded.
     """
     sync = settings.sync
@@ -30,7 +33,8 @@ def plan_settings(settings: Settings, resultant: Resultant | None = None) -> Pla
     return PlanSettings(
         instance=settings.cdap.instance,
         service=settings.ranger.service,
-        non_creators=non_creators(settings),
+        non_creators=non_creators(settings, names),
+        names=names,
         delegate_admin=sync.delegate_admin,
         extra_group=sync.extra_group,
         resultant=resultant,
@@ -50,6 +54,23 @@ def given_accesses(settings: Settings) -> dict[str, tuple[str, ...]]:
     return {name: profile.resultant(name) for name in entity_types()}
 
 
-def non_creators(settings: Settings) -> frozenset[str]:
-    """Return the users who never receive grants; the user CDAP runs as is one of them."""
-    return frozenset(settings.sync.non_creators) | {settings.master.name}
+def non_creators(settings: Settings, names: NameTransformation = AS_GIVEN) -> frozenset[str]:
+    """Return the users who never receive grants, as in CDAP and as in Ranger; the user CDAP runs as is one of them.
+
+    Raises:
+        ConfigError: a name is uncertain.
+    """
+    given = frozenset(settings.sync.non_creators) | {settings.master.name}
+    return given | {configured_name(names, name, "sync.non_creators") for name in given}
+
+
+def configured_name(names: NameTransformation, name: str, setting: str) -> str:
+    """Return the name in Ranger of a user whom a setting names.
+
+    Raises:
+        ConfigError: it is uncertain.
+    """
+    try:
+        return names.user(name)
+    except UncertainName as e:
+        raise ConfigError(f"`{setting}`: `{name}` may have another name in Ranger: {e}") from None

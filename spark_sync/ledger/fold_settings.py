@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ranger_cdap.engine import AS_GIVEN, NameTransformation, UncertainName
 from ranger_cdap.service.events.record_events import UNFINISHED_AFTER
 from spark_sync.ledger.event import NEVER, EntityEvent, Stage
 from spark_sync.ledger.life import GrantTerms
@@ -18,7 +19,7 @@ class FoldSettings:
 
     `baseline`: when the inventory was taken; `None` without a valid one. `gives`: the access types of a creator, by
     entity type, `terms`: the settings that decide them. `non_creators`: users who never receive grants, unless `mapped`
-    to another user. `ranks` of sources:
+    to another user; both are by the names that `names` makes of CDAP's. `ranks` of sources:
     the highest names the user if no check does. `impersonated`: whether the impersonated user or the requester is the
     creator. `skew`: the greatest difference between the clocks of two processes. `unfinished_after`: when an allowed
     request without an end counts as lost. `journals`: the current time of each source that holds the check journal of
@@ -35,6 +36,7 @@ class FoldSettings:
     terms: GrantTerms | None = None
     non_creators: frozenset[str] = frozenset()
     mapped: Mapping[str, str] = field(default_factory=dict)
+    names: NameTransformation = AS_GIVEN
     ranks: Mapping[str, int] = field(default_factory=dict)
     impersonated: Literal["owner", "requester"] = "owner"
     skew: int = 2_000
@@ -57,6 +59,10 @@ class FoldSettings:
         user = event.user
         if self.impersonated == "requester" and event.requester:
             user = event.requester
+        try:
+            user = self.names.user(user)
+        except UncertainName:
+            return UNKNOWN
         user = self.mapped.get(user, user)
         return UNKNOWN if user in self.non_creators else user
 

@@ -77,7 +77,7 @@ def assign(
     why: str = "",
     anyone: bool = False,
 ) -> tuple[Life, ...]:
-    """Make a user the creator of an entity; return its changed lives.
+    """Make a user the creator of an entity, by their name in Ranger; return its changed lives.
 
     Args:
         now: epoch milliseconds.
@@ -88,9 +88,11 @@ def assign(
         UnsafeGrant, InvalidInput: as `overrides.assign`.
         SyncError: as `manual_ledger`.
     """
-    from spark_sync.grants.plan_settings import plan_settings
+    from spark_sync.grants.plan_settings import configured_name, plan_settings
+    from spark_sync.grants.ranger_names import RangerNames
 
-    planning = plan_settings(settings)
+    planning = plan_settings(settings, names=RangerNames(settings).current())
+    user = configured_name(planning.names, user, "USER")
     with override_audit(settings) as audit, manual_ledger(settings) as ledger:
         lives = _lives_of(ledger, entity)
         before = overrides.current(entity, lives)

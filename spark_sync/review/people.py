@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO
 from ranger_cdap.engine.compiled.options import privileged
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresh.documents import Documents, pieces
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.ranger_model.decode import (
     UnreadablePolicy,
     decode_policy,
@@ -94,15 +95,18 @@ def named_users(documents: Documents) -> frozenset[str]:
 
 
 def people(
-    users: Iterable[str],
-    passed: Mapping[str, frozenset[str]],
-    stored: Callable[[str], frozenset[str]],
-    hook: GroupHook | None,
+    users: Iterable[str], passed: Mapping[str, frozenset[str]], snapshot: Snapshot, hook: GroupHook | None
 ) -> tuple[ReviewedUser, ...]:
-    """Return the users, sorted, with the groups the `Authorizer` would use; each user is looked up once."""
-    lookup = GroupResolver(passed, stored, hook)
-    found = ((user, lookup.membership(user)) for user in sorted(set(users)))
-    return tuple(ReviewedUser(user, membership.groups, membership.known) for user, membership in found)
+    """Return the users, sorted, with the names and groups the `Authorizer` would use; each is looked up once.
+
+    Raises:
+        InvalidInput: the name of a user is uncertain.
+    """
+    lookup = GroupResolver.of(snapshot, hook, passed)
+    found = [lookup.membership(user) for user in sorted(set(users))]
+    if refused := [one for one in found if one.refused]:
+        raise InvalidInput(f"nothing is known of `{refused[0].user}`: {refused[0].refused}")
+    return tuple(ReviewedUser(one.user, one.groups, one.known) for one in found)
 
 
 def _policies(document: ServicePolicies) -> Iterable[Policy]:

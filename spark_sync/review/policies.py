@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from ranger_cdap.authz.groups import GroupHook
 from ranger_cdap.config import Settings
-from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import NotReady
-from ranger_cdap.plugins.manager import condition_factories, plugin_manager
+from ranger_cdap.plugins.manager import condition_factories, engine_options, plugin_manager
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.refresh.documents import Documents
@@ -37,7 +36,7 @@ def load_policies(settings: Settings) -> EffectivePolicies:
     admin = RangerAdmin.connect(
         settings, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
     )
-    with PolicyRefresher(admin, settings, options=EngineOptions(conditions=makers)) as refresher:
+    with PolicyRefresher(admin, settings, options=engine_options(settings, plugins)) as refresher:
         snapshot = refresher.refresh()
     if snapshot.documents is None:
         raise NotReady(snapshot.reason)

@@ -171,6 +171,32 @@ def test_the_configuration_makes_super_users_and_takes_groups_from_the_user_stor
     assert [(a["allowed"], a["reason"]) for a in answers] == [(True, "superuser"), (True, ""), (False, "")]
 
 
+def test_eval_transforms_names_as_the_plugin_does(files: Path) -> None:
+    config = {"ranger.plugins.conf.ldap.username.caseconversion": "upper"}
+    (files / "policies.json").write_text(json.dumps({**POLICIES, "serviceConfig": config}))
+    (files / "users.json").write_text(json.dumps({"userAttrMapping": {"alice": {"_emailAddress": "A@X"}}}))
+    asked = [{"resource": KV, "user": user, "accessType": "read"} for user in ("alice", "a@x")]
+    (files / "requests.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    arguments = ["--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
+    arguments += ["--userstore", f"{files}/users.json", "--out", f"{files}/answers.jsonl"]
+    for key in ("supports.name.transformation", "convert.emailToUser"):
+        arguments += ["--conf", f"ranger.plugin.cdap.{key}=true"]
+
+    assert main(["eval", *arguments]) == 0
+
+    answers = [json.loads(line) for line in (files / "answers.jsonl").read_text().splitlines()]
+    assert [answer["allowed"] for answer in answers] == [False, True]
+
+
+@pytest.mark.parametrize("key", ["access.cluster.name", "policyengine.option.disable.tagpolicy.evaluation"])
+def test_a_key_that_eval_does_not_support_is_refused_as_such(
+    files: Path, capsys: pytest.CaptureFixture[str], key: str
+) -> None:
+    arguments = ["--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
+    assert main(["eval", *arguments, "--conf", f"ranger.plugin.cdap.{key}=x"]) == 3
+    assert f"{key}` is not a key of the plugin's configuration that `eval` supports" in capsys.readouterr().err
+
+
 def test_without_tags_tag_policies_speak_of_the_tags_of_the_request_alone(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

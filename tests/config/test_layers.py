@@ -83,6 +83,8 @@ KEYS = [
     (P + "policy.rest.client.username", "plugin", "plugin.username", "plugin"),
     (P + "policy.cache.dir", "/var/cache/cdap", "plugin.cache_dir", Path("/var/cache/cdap")),
     (P + "use.rangerGroups", "FALSE", "plugin.use_ranger_groups", False),
+    (P + "supports.name.transformation", "TRUE", "plugin.transform_names", True),
+    (P + "convert.emailToUser", "true", "plugin.email_to_user", True),
     ("xasecure.policymgr.clientssl.truststore", "/etc/ca.pem", "network.ca_file", "/etc/ca.pem"),
     (
         "xasecure.audit.destination.solr.urls",
@@ -194,6 +196,7 @@ def test_a_key_table_is_no_password(tmp_path: Path) -> None:
         ("xasecure.audit.destination.solr.zookeepers", "z1:2181", "audit.solr_url", "list their addresses in `audit."),
         ("xasecure.audit.destination.solr.collection", "audits", "audit.solr_url", "the end of each address"),
         (P + "super.users", "mallory", "admin.users", "no equivalent setting"),
+        (P + "policyengine.option.disable.tagpolicy.evaluation", "true", "plugin.username", "are always evaluated"),
     ],
 )
 def test_what_is_not_used_changes_nothing_and_is_told_without_its_value(
@@ -206,6 +209,14 @@ def test_what_is_not_used_changes_nothing_and_is_told_without_its_value(
     assert [note.key for note in found.not_used] == [key]
     assert why in found.not_used[0].why
     assert text not in found.not_used[0].why
+
+
+@pytest.mark.parametrize("switch", [None, "false", "true"])
+def test_only_groups_of_ranger_count_where_java_counts_them(tmp_path: Path, switch: str | None) -> None:
+    counted = {} if switch is None else {P + "use.rangerGroups": switch}
+    found = read(tmp_path, security=counted | {P + "use.only.rangerGroups": "true"})
+    assert found.settings.plugin.only_ranger_groups is (switch == "true")
+    assert found.not_used == ()
 
 
 @pytest.mark.parametrize("switch", [None, "false", "true"])

@@ -50,6 +50,10 @@ def test_numbers_can_come_from_the_environment(tmp_path: Path) -> None:
         ("[plugin]\npoll_interval = 0", "greater than zero"),
         ("[plugin]\npoll_interval = inf", "greater than zero"),
         ("[plugin]\npoll_interval = true", "poll_interval"),
+        (
+            "[plugin]\nonly_ranger_groups = true\nuse_ranger_groups = false",
+            "`plugin.only_ranger_groups` needs `plugin.use_ranger_groups`",
+        ),
         ('[sync.confirm]\nurl = "https://c"', "`sync.confirm.url` is set, so `sync.confirm.user` must be set too"),
         ('[sync.confirm]\nurl = "https://c"\nuser = "u"', "so `sync.confirm.caller` must be set too"),
         ('[sync.confirm]\nurl = "https://c"\nuser = "u"\ncaller = "c"', "so `sync.confirm.secret` must be set too"),

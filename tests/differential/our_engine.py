@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cli.evaluate import read_options
 from ranger_cdap.engine import AccessRequest, Decision, EngineOptions, PolicyEngine
 from ranger_cdap.engine.model.request import ElementScope, MatchingScope, RequestTag
 from ranger_cdap.errors import PolicySetError
-from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
+from ranger_cdap.policies.refresh.policy_refresher import no_groups
+from ranger_cdap.ranger_model.decode import (
+    decode_roles,
+    decode_service_policies,
+    decode_service_tags,
+    decode_user_store,
+)
+from ranger_cdap.ranger_model.download import UserStore
 from tests.differential.steps import steps
 
 Json = Mapping[str, Any]
-Groups = Mapping[str, Sequence[str]]
-
+REFUSED: Json = {"refused": True}
 AS_RANGER = EngineOptions(compatibility="ranger")
 
 
 def decide(scenario: Json, options: EngineOptions = AS_RANGER) -> list[dict[str, Any]]:
     """Load a scenario, apply its deltas if it has any, and answer all its requests."""
-    engine, groups = load(scenario, options), user_store_groups(scenario)
-    requests = [read_request(request, groups) for request in scenario["requests"]]
-    return [answer(engine.evaluate(request)) for request in requests]
+    engine = load(scenario, options)
+    return [evaluated(engine, request) for request in requests_of(scenario, engine)]
 
 
 def load(scenario: Json, options: EngineOptions = AS_RANGER) -> PolicyEngine:
@@ -61,28 +67,35 @@ def load_by_steps(scenario: Json, options: EngineOptions = AS_RANGER) -> tuple[P
 
 def built(scenario: Json, download: Json, tags: Json | None, options: EngineOptions) -> PolicyEngine:
     if scenario.get("conf"):
-        options, _ = read_options(scenario["conf"], options.compatibility)
+        options = read_options(scenario["conf"], options.compatibility)
     return PolicyEngine.build(
         decode_service_policies(msgspec.json.encode(download)),
         roles=decode_roles(msgspec.json.encode(scenario["roles"])) if scenario.get("roles") else None,
         tags=decode_service_tags(msgspec.json.encode(tags or {})),
+        attributes=user_store(scenario),
         options=options,
     )
 
 
-def user_store_groups(scenario: Json) -> Groups:
-    """The groups that the user store adds to those of a request, if the configuration says so [§12.2]."""
-    _, are_used = read_options(scenario.get("conf") or {}, "ranger")
-    return scenario["userStore"]["userGroupMapping"] if are_used and scenario.get("userStore") else {}
+def user_store(scenario: Json) -> UserStore:
+    return decode_user_store(msgspec.json.encode(scenario.get("userStore") or {}))
 
 
-def read_request(json: Json, more_groups: Groups = {}) -> AccessRequest:  # noqa: B006 - never changed
+def requests_of(scenario: Json, engine: PolicyEngine) -> list[AccessRequest]:
+    """The requests of a scenario, with the names and groups that they are decided by [§4.1]."""
+    store = user_store(scenario)
+    stored = store.groups_of if scenario.get("conf") else no_groups  # Java's default
+    read = map(read_request, scenario["requests"])
+    return [GroupResolver({each.user or "": each.groups}, stored, names=engine.names).completed(each) for each in read]
+
+
+def read_request(json: Json) -> AccessRequest:
     resource = {k: tuple(v) if isinstance(v, list) else v for k, v in json["resource"].items()}
     return AccessRequest(
         resource=resource,
         access_type=json.get("accessType") or "",
         user=json.get("user"),
-        groups=frozenset(json.get("groups") or ()).union(more_groups.get(json.get("user") or "", ())),
+        groups=frozenset(json.get("groups") or ()),
         roles=frozenset(json["roles"]) if json.get("roles") else None,  # Java takes an empty set for none given
         owner=json.get("resourceOwner"),
         access_time=json.get("accessTime", 0),
@@ -106,6 +119,11 @@ def read_tag(json: Json) -> RequestTag:
     return RequestTag(
         type=json["type"], attributes=json.get("attributes") or {}, match_type=json.get("matchType", "SELF")
     )
+
+
+def evaluated(engine: PolicyEngine, request: AccessRequest) -> dict[str, Any]:
+    """What ours says to a request; one whose names are uncertain is refused."""
+    return dict(REFUSED) if request.refused else answer(engine.evaluate(request))
 
 
 def answer(decision: Decision) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def steps(scenario: Json) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 def completed(document: Json, download: Json) -> dict[str, Any]:
     """The document with the service's name and definition, and those of its tag service."""
-    common = {name: download[name] for name in ("serviceName", "serviceDef")}
+    common = {name: download[name] for name in ("serviceName", "serviceDef", "serviceConfig") if name in download}
     if "tagPolicies" not in document or "tagPolicies" not in download:
         return {**common, **document}
     return {**common, **document, "tagPolicies": {**download["tagPolicies"], "policies": [], **document["tagPolicies"]}}

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import ConfigError, LeaseHeld
+from ranger_cdap.embedded_admin.api import download_api
+from ranger_cdap.errors import ConfigError, InvalidInput, LeaseHeld
 from spark_sync.demo import RECORDING
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.life import Life, State
+from spark_sync.reconcile.manual import assign
 from spark_sync.report import RunReport
 from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger, Way, on_spark, settings_of
 from tests.spark_sync.killing import Killed, Step, kill_at, raise_killed
@@ -176,6 +179,24 @@ def test_the_recordings_from_the_first_event_to_the_last(
     assert by_values(ranger.grants()) == by_values(OTHERS)
     assert len(report.revoked) == len(NS1)
     assert not report.waiting
+
+
+def test_a_grant_is_for_the_name_that_ranger_decides_by(
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = {"ranger.plugins.conf.mapping.username.regex": "s/^alice$/bob/"}
+    monkeypatch.setattr(download_api, "PLUGIN_CONFIGS", download_api.PLUGIN_CONFIGS | rule)
+    settings = settings_for(data_plane=source(inbox("data-plane")))
+    plugin = replace(settings.plugin, username="sync", password=settings.sync.password, transform_names=True)
+    settings = replace(settings, plugin=plugin)
+    take_baseline(settings)
+    shutil.copy(RECORDING / "events" / "data-plane" / FIRST, inbox("data-plane"))
+    assert not run(settings, WITHOUT_SPARK).trouble
+    granted = set(ranger.grants().values())
+    assert "bob" in granted
+    assert "alice" not in granted
+    with pytest.raises(InvalidInput, match="`bob` is the creator"):
+        assign(settings, entity_id("dataset", ["ns1", "ds2"]), "alice", now=NOW)
 
 
 def rows_of(settings: Settings) -> dict[str, dict[Any, dict[str, Any]]]:

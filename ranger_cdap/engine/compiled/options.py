@@ -24,7 +24,7 @@ class EngineOptions:
     The five sets are added to those of the service configuration. With `use_forwarded_for`, forwarded addresses are
     trusted from `trusted_proxies`, or from any address if that is empty. With `fallback`, a request that no policy
     decides stays undetermined, for callers with a fallback authorizer. `conditions` holds factories of custom
-    conditions by the name of the Java class that evaluates them.
+    conditions by the name of the Java class that evaluates them. The last three decide the `names` of an engine.
     """
 
     compatibility: Literal["safe", "ranger"] = "safe"
@@ -37,6 +37,9 @@ class EngineOptions:
     trusted_proxies: frozenset[str] = frozenset()
     fallback: bool = False
     conditions: Mapping[str, ConditionFactory] = field(default_factory=dict)
+    transform_names: bool = False
+    email_to_user: bool = False
+    stored_groups: Literal["added", "only", "ignored"] = "added"
 
     @property
     def fail_closed(self) -> bool:

@@ -63,7 +63,7 @@ class AccessRequest(msgspec.Struct, frozen=True, gc=False):
     conditions, and macros as `token:NAME`. `tags` are those of the resource where the tag service has
     no tag enricher; beside one they have no effect, in mode `safe` they can only deny. `groups_known` is false if
     the group lookup failed: then a deny item or allow exception that names a group or role is treated as naming the
-    user (architecture.md, decision 14).
+    user (architecture.md, decision 14). `refused` is the reason why the request is denied as it is; empty without one.
     """
 
     resource: Mapping[str, str | tuple[str, ...]]
@@ -87,3 +87,4 @@ class AccessRequest(msgspec.Struct, frozen=True, gc=False):
     context: Mapping[str, str] = _NONE
     tags: tuple[RequestTag, ...] = ()
     groups_known: bool = True
+    refused: str = ""

@@ -139,7 +139,7 @@ class PolicyRefresher:
             plugin.cache_dir,
             service,
             report=logger.warning,
-            with_users=plugin.use_ranger_groups,
+            with_users=plugin.needs_users,
             allow_older=allow_older,
             options=options,
         )

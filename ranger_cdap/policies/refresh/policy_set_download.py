@@ -53,7 +53,7 @@ class PolicySetDownload:
         self._whole_users_at: Instant | None = None
         self._service = settings.ranger.service
         self._account = settings.plugin.username
-        self._use_ranger_groups = settings.plugin.use_ranger_groups
+        self._needs_users = settings.plugin.needs_users
         self._options = options
 
     def current(self, in_effect: PolicySet | None, known: Versions, by: Downloader) -> PolicySet:
@@ -97,7 +97,7 @@ class PolicySetDownload:
     ) -> PolicySet:
         """Return the set of these policies and roles with current tags and users; compiled only if necessary."""
         tags = self._tags(held.tags, known.tags, by) if needs_tags(policies) else None
-        users = self._users(held.users, known.users, by) if self._use_ranger_groups else None
+        users = self._users(held.users, known.users, by) if self._needs_users else None
         if in_effect is None or policies is not held.policies or roles is not held.roles or tags is not held.tags:
             return compile_set(Documents(policies, roles, tags, users), self._service, self._options)
         return in_effect if users is held.users else with_users(in_effect, users)
@@ -114,7 +114,8 @@ class PolicySetDownload:
         if self._whole_users_at is None or now.since(self._whole_users_at) >= WHOLE_USERS_EVERY:
             known = NO_VERSION
         with self._naming_right(
-            "`plugin.use_ranger_groups` is on, but the users cannot be downloaded", "userstore.download"
+            "`plugin.use_ranger_groups` or `plugin.email_to_user` is on, but the users cannot be downloaded",
+            "userstore.download",
         ):
             users = self._admin.download_user_store(self._service, last_known_version=known, by=by)
         if known == NO_VERSION:

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import msgspec
-
 from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authz.decider import PolicySource
 from ranger_cdap.authz.groups import GroupHook, GroupResolver
@@ -40,9 +38,6 @@ class RangerService:
         return engine.evaluate(self.completed(request))
 
     def completed(self, request: AccessRequest) -> AccessRequest:
-        """Return the request with all known groups of its user."""
-        if request.user is None:
-            return request
-        resolver = GroupResolver({request.user: request.groups}, self.refresher.snapshot.groups_of, self.groups)
-        membership = resolver.membership(request.user)
-        return msgspec.structs.replace(request, groups=membership.groups, groups_known=membership.known)
+        """Return the request with its user as Ranger names them, and all their known groups."""
+        resolver = GroupResolver.of(self.refresher.snapshot, self.groups, {request.user or "": request.groups})
+        return resolver.completed(request)

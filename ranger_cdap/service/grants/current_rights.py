@@ -13,7 +13,7 @@ from ranger_cdap.cdap.answer import denied
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.cdap.profile import Operation, Privilege
-from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_roles
+from ranger_cdap.engine import AccessRequest, PolicyEngine, UncertainName, decode_roles
 from ranger_cdap.errors import RangerCdapError, UnsafeGrant
 from ranger_cdap.policies.client.http import is_addressable
 from ranger_cdap.ranger_model.download import SecurityZoneInfo
@@ -65,6 +65,18 @@ class CurrentRights:
         if documents is None:
             raise NotDone("not ready: the roles were not downloaded yet")
         return RoleBook.of(documents.roles)
+
+    def in_ranger(self, name: str, kind: str = "users") -> str:
+        """Return the name in Ranger of one of CDAP's users or groups.
+
+        Raises:
+            NotDone: it is uncertain, or there are no policies.
+        """
+        names = self.engine().names
+        try:
+            return names.user(name) if kind == "users" else names.members.of(name)
+        except UncertainName as e:
+            raise NotDone(f"{name} may have another name in Ranger: {e}") from None
 
     def groups_of(self, user: str) -> frozenset[str]:
         """Return the user's groups."""

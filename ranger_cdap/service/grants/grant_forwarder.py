@@ -107,7 +107,8 @@ class GrantForwarder:
         name, kind = self._grantee(principal)
         rights = self.rights
         engine = rights.engine()
-        own = name == asking if kind == "users" else name in rights.roles().of_user(asking, rights.groups_of(asking))
+        user = rights.in_ranger(asking)
+        own = name == user if kind == "users" else name in rights.roles().of_user(user, rights.groups_of(asking))
         if not own and not rights.has(engine, asking, INSTANCE, ADMIN):
             raise NotDone(f"{asking} needs ADMIN on the instance, so only {asking}'s own grants are shown")
         given = {
@@ -148,7 +149,7 @@ class GrantForwarder:
     def _grantee(self, principal: WirePrincipal | None) -> tuple[str, GranteeKind]:
         if self._to_roles and principal is not None and principal.type.upper() == _ROLE:
             return named_role(principal.name), "roles"
-        return named_user(principal, "principal"), "users"
+        return self.rights.in_ranger(named_user(principal, "principal")), "users"
 
     def _holds(self, name: str, kind: GranteeKind, entity: EntityId, access: str) -> bool:
         engine = self.rights.engine()
@@ -179,7 +180,9 @@ class GrantForwarder:
                 raise NotDone(f"{which} on {change.entity} has more than permissions, which a grant might undo")
             if set(grant.accesses) <= held(policy, grant.user, change.kind):
                 return self._outcome(change, wanted=True, changed=False)
-        self.admin.grant_access(self.rights.service.name, grant, grantor=change.caller, to=change.kind)
+        self.admin.grant_access(
+            self.rights.service.name, grant, grantor=self.rights.in_ranger(change.caller), to=change.kind
+        )
         return self._reply_of_change(change, wanted=True)
 
     def _revoked(self, change: _GrantChange) -> GrantReply:
@@ -189,7 +192,9 @@ class GrantForwarder:
             return self._outcome(change, wanted=False, changed=False)
         for policy in policies:
             _refuse_creators_policy(policy, change.entity)
-        self.admin.revoke_access(self.rights.service.name, grant, grantor=change.caller, to=change.kind)
+        self.admin.revoke_access(
+            self.rights.service.name, grant, grantor=self.rights.in_ranger(change.caller), to=change.kind
+        )
         return self._reply_of_change(change, wanted=False)
 
     def _reply_of_change(self, change: _GrantChange, *, wanted: bool) -> GrantReply:

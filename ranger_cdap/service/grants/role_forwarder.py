@@ -95,9 +95,9 @@ class RoleForwarder:
         """
         rights = self._rights
         asking, engine, book = named_user(caller, "caller"), rights.engine(), rights.roles()
-        member = _member(principal) if principal is not None else None
+        member = self._member(principal) if principal is not None else None
         groups = rights.groups_of(asking)
-        own = member in (_Member("users", asking), *(_Member("groups", group) for group in groups))
+        own = member in (_Member("users", rights.in_ranger(asking)), *(_Member("groups", group) for group in groups))
         if not own and not rights.has(engine, asking, INSTANCE, ADMIN):
             raise NotDone(f"{asking} needs ADMIN on the instance, so only {asking}'s own roles are shown")
         found: Iterable[str] = book.roles
@@ -113,7 +113,7 @@ class RoleForwarder:
         failure = RoleFailure.REFUSED
         try:
             caller, name = named_user(request.caller, "caller"), named_role(request.role)
-            member = _member(request.principal) if what in ("add", "remove") else None
+            member = self._member(request.principal) if what in ("add", "remove") else None
             with self._rights.one_at_a_time:
                 # The policies in effect may be minutes old.
                 self._rights.authorizer.refresh()
@@ -151,7 +151,9 @@ class RoleForwarder:
         return self._added(caller, role, member) if what == "add" else self._removed(caller, role, member)
 
     def _created(self, caller: str, name: str) -> bool:
-        if not self._roles.create(self._service, name, description=description_of_made(self._service), admins=[caller]):
+        if not self._roles.create(
+            self._service, name, description=description_of_made(self._service), admins=[self._rights.in_ranger(caller)]
+        ):
             raise RoleExists(f"role {name} already exists")
         return True
 
@@ -196,12 +198,18 @@ class RoleForwarder:
         if present.is_admin:
             raise NotDone(f"{member} administers role {role.name}")
         users, groups = _by_kind(member)
-        self._roles.revoke(self._service, role.name, grantor=caller, users=users, groups=groups)
+        self._roles.revoke(self._service, role.name, grantor=self._rights.in_ranger(caller), users=users, groups=groups)
         return True
 
     def _grant(self, caller: str, role: str, member: _Member, *, admin: bool = False) -> None:
         users, groups = _by_kind(member)
-        self._roles.grant(self._service, role, grantor=caller, users=users, groups=groups, admin=admin)
+        self._roles.grant(
+            self._service, role, grantor=self._rights.in_ranger(caller), users=users, groups=groups, admin=admin
+        )
+
+    def _member(self, principal: WirePrincipal | None) -> _Member:
+        found = _member(principal)
+        return _Member(found.kind, self._rights.in_ranger(found.name, found.kind))
 
     def _made(self, name: str) -> RoleRecord:
         role = self._roles.find(self._service, name)

@@ -14,11 +14,10 @@ from ranger_cdap.engine import AccessRequest, Decision, EngineOptions, PolicyEng
 from ranger_cdap.errors import PolicySetError
 from tests.differential.comparing import FIELDS, compared_fields
 from tests.differential.java_engine import HarnessError, JavaEngine
-from tests.differential.our_engine import AS_RANGER, answer, load_by_steps, read_request, user_store_groups
+from tests.differential.our_engine import AS_RANGER, REFUSED, answer, evaluated, load_by_steps, requests_of
 
 Json = Mapping[str, Any]
 SAFE = EngineOptions()
-REFUSED: Json = {"refused": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +66,7 @@ def by_us(scenario: Json, options: EngineOptions) -> tuple[Answers, PolicyEngine
         engine, taken = load_by_steps(scenario, options)
     except PolicySetError:
         return Answers([REFUSED] * len(scenario["requests"]), []), None
-    return Answers([answer(decision) for decision in map(engine.evaluate, _requests(scenario))], taken), engine
-
-
-def _requests(scenario: Json) -> list[AccessRequest]:
-    groups = user_store_groups(scenario)
-    return [read_request(request, groups) for request in scenario["requests"]]
+    return Answers([evaluated(engine, request) for request in requests_of(scenario, engine)], taken), engine
 
 
 def _told(answered: Json) -> Json:
@@ -86,7 +80,7 @@ def contradictions(scenario: Json, as_ranger: PolicyEngine) -> list[Json]:
         engines["safe"], _ = load_by_steps(scenario, SAFE)
     return [
         {"request": n, "mode": mode, "evaluate": answer(decision), "otherwise": otherwise}
-        for n, request in enumerate(_requests(scenario))
+        for n, request in enumerate(requests_of(scenario, as_ranger))
         for mode, engine in engines.items()
         for decision in [engine.evaluate(request)]
         for otherwise in _otherwise(request, decision, engine, as_ranger)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ranger_cdap.engine.compiled.names import CONF, HANDLER
 from tests.differential.fuzz.die import Die
 from tests.differential.fuzz.mixed_definitions import USER_STORE, definition, pools
 from tests.differential.fuzz.mixed_deltas import delta_documents
@@ -20,6 +21,7 @@ Json = dict[str, Any]
 
 ACTIONS = ("query", "drop")
 SERVICE = "cdapdev"
+NAME_RULES = ("s/^x //g", "s/^x (.*)$/$1/", "s/[^a-zA-Z0-9]//g", "s/x +//s/@.*//")
 WILFUL_EVERY = 100
 """One scenario in so many has what this project decides otherwise on purpose."""
 
@@ -52,6 +54,8 @@ class _Scenario:
         drawn["requests"] = self._requests()
         self._weigh(drawn)
         self._leave_out(drawn)
+        if die.chance(15):
+            self._transform_names(drawn)
         return drawn
 
     def _add_more(self, drawn: Json) -> None:
@@ -175,6 +179,23 @@ class _Scenario:
                 30, **{"super.users": lambda: die.one(USERS), "audit.exclude.roles": lambda: die.one(ROLES)}
             )
             drawn["conf"] = drawn.get("conf", {}) | {self._key(key): value for key, value in keys.items()}
+
+    def _transform_names(self, drawn: Json) -> None:
+        """Name users and groups otherwise than policies do, in a way that is undone before the decision."""
+        die, handler = self._die, {f"{CONF}mapping.regex.separator": "/"}
+        for kind in ("user", "group"):
+            handler[f"{CONF}mapping.{kind}name.handler"] = HANDLER
+            handler |= die.given(70, **{f"{CONF}ldap.{kind}name.caseconversion": lambda: die.one(("lower", "Lower"))})
+            handler |= die.given(70, **{f"{CONF}mapping.{kind}name.regex": lambda: die.one(NAME_RULES)})
+        drawn["policies"]["serviceConfig"] = drawn["policies"].get("serviceConfig", {}) | handler
+        keys = {"supports.name.transformation": die.one(("true", "true", "true", "false"))}
+        keys |= die.given(50, **{"convert.emailToUser": lambda: "true", "use.only.rangerGroups": lambda: "true"})
+        drawn["conf"] = drawn.get("conf", {}) | {self._key(key): value for key, value in keys.items()}
+        for request in drawn["requests"]:
+            if request.get("user"):
+                user = request["user"] if max(request["user"]) <= "\uffff" else USERS[0]  # which ours refuses
+                request["user"] = die.one((str.upper, str, "x {}".format, "{}@example.com".format))(user)
+            request["groups"] = [die.one((str.upper, str, "x {}".format))(one) for one in request.get("groups") or ()]
 
     def _key(self, name: str) -> str:
         return f"ranger.plugin.{self._definition['name']}.{name}"

@@ -19,7 +19,7 @@ from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.policy_directory import read_directory, write_directory
 from ranger_cdap.policies.manage.strict_text import parse_text, write_json
 from tests.differential.fuzz.mixed import scenario
-from tests.differential.our_engine import built, read_request, user_store_groups
+from tests.differential.our_engine import built, requests_of
 
 Json = dict[str, Any]
 READ = {"type": "read"}
@@ -28,8 +28,8 @@ KV: Json = {"name": "kv", "resources": NS1, "policyItems": [{"users": ["alice"],
 
 
 def answers(drawn: Json, download: Json, options: EngineOptions) -> list[tuple[bool, bool, bool]]:
-    engine, groups = built(drawn, download, drawn.get("tags"), options), user_store_groups(drawn)
-    decisions = [engine.evaluate(read_request(request, groups)) for request in drawn["requests"]]
+    engine = built(drawn, download, drawn.get("tags"), options)
+    decisions = map(engine.evaluate, requests_of(drawn, engine))
     return [(one.allowed, one.determined, one.audited) for one in decisions]
 
 

@@ -12,6 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.engine import EngineOptions
+from ranger_cdap.engine.compiled.names import CONF, HANDLER, name_transformation
 from ranger_cdap.errors import SyncError
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Outcome, Position
 from spark_sync.ledger.fold import fold, known_life, refold
@@ -37,6 +39,18 @@ JOURNALLED = FoldSettings(
     named_elsewhere=True,
 )
 UNJOURNALLED = replace(JOURNALLED, journals={}, horizons={}, uncorroborated=True)
+WITHOUT_X = replace(
+    JOURNALLED,
+    names=name_transformation(
+        EngineOptions(transform_names=True),
+        {
+            f"{CONF}mapping.username.handler": HANDLER,
+            f"{CONF}mapping.username.regex": "s/^x//",
+            f"{CONF}mapping.regex.separator": "/",
+        },
+        None,
+    ),
+)
 NO_BASELINE = replace(JOURNALLED, baseline=None)
 KNOWN = Life(DATASET, 1, None, Position(101, False, "", ""), State.KNOWN)
 ALICES = Life(
@@ -608,6 +622,22 @@ def test_a_line_is_of_the_user_whom_its_check_names(impersonated: str, creator: 
 
 def test_a_mapped_user_stands_for_another_also_the_master() -> None:
     assert lives("root+ 110-115", settings=replace(JOURNALLED, mapped={"root": "ops"})) == ["1 ops 110- pending"]
+
+
+def test_users_whom_ranger_names_alike_are_one_owner_and_others_are_not() -> None:
+    twice = ("xeve+ 110-115", "eve+ 112-130")
+    assert lives(*twice) == ["1 eve|xeve 110- contested"]
+    assert lives(*twice, settings=WITHOUT_X) == ["1 eve 110- pending"]
+    assert lives("xeve+ 110-115", "bob+ 112-130", settings=WITHOUT_X) == ["1 bob|eve 110- contested"]
+
+
+def test_names_of_settings_are_compared_as_ranger_names_them() -> None:
+    assert lives("xroot+ 110-115", settings=WITHOUT_X) == ["1 - 110- known"]
+    assert lives("xsvc+ 110-115", settings=replace(WITHOUT_X, mapped={"svc": "ops"})) == ["1 ops 110- pending"]
+
+
+def test_a_user_with_an_uncertain_name_is_no_creator() -> None:
+    assert lives(f"{'a' * 300}+ 110-115", settings=WITHOUT_X) == ["1 - 110- known"]
 
 
 def test_the_author_of_the_oldest_version_chooses_among_the_candidates() -> None:

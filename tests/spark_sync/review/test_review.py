@@ -27,8 +27,10 @@ from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
-from ranger_cdap.policies.refresh.documents import Documents, compile_set
+from ranger_cdap.policies.refresh.documents import Documents, PolicySet, compile_set
 from ranger_cdap.policies.refresh.ended import without_ended
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, units
 from spark_sync.review.entities import read_entities
 from spark_sync.review.people import ReviewedUser, named_users, people, read_users
@@ -120,6 +122,10 @@ def triples(basis: Basis, entities: Sequence[EntityId] = ENTITIES) -> dict[tuple
     return found
 
 
+def snapshot_of(policy_set: PolicySet) -> Snapshot:
+    return Snapshot(policy_set.engine, PolicyState.FRESH, "", groups_of=policy_set.groups_of)
+
+
 def test_it_answers_as_an_authorizer_does() -> None:
     plugins = plugin_manager(entry_points=False)
     plugins.register(Directory())
@@ -127,7 +133,7 @@ def test_it_answers_as_an_authorizer_does() -> None:
     passed = {"bob": frozenset({"staff"})}
     users = ("alice", "bob", "carol", "dave", "lost", "oscar", "rita", "svc", "nobody", "{USER}")
     hook = plugins.hook.ranger_cdap_groups
-    found = triples(asked(documents(), people(users, passed, policy_set.groups_of, hook)))
+    found = triples(asked(documents(), people(users, passed, snapshot_of(policy_set), hook)))
 
     moment = DecisionContext(
         policy_set.engine, GroupResolver(passed, policy_set.groups_of, hook), "cdap", int(NOW * 1000)
@@ -176,7 +182,7 @@ def test_groups_of_everywhere_count(user: str, entity: EntityId, action: str, ex
     plugins = plugin_manager(entry_points=False)
     plugins.register(Directory())
     policy_set = compile_set(documents(), "cdapdev", EngineOptions())
-    found = people([user], {}, policy_set.groups_of, plugins.hook.ranger_cdap_groups)
+    found = people([user], {}, snapshot_of(policy_set), plugins.hook.ranger_cdap_groups)
     assert triples(asked(documents(), found), [entity])[entity, user, action][:2] == expected
 
 
@@ -194,7 +200,9 @@ def test_a_name_is_only_a_name(named: str, other: str) -> None:
     """Whatever a user is called, he has what Ranger's engine says of that name, and only he."""
     content = documents([policy(1, {"namespace": "ns1"}, [named], ["read"])])
     engine = compile_set(content, "cdapdev", EngineOptions()).engine
-    found = triples(asked(content, people({named, other}, {}, lambda _: frozenset(), None)), ENTITIES[1:2])
+    found = triples(
+        asked(content, people({named, other}, {}, Snapshot(None, PolicyState.FRESH, ""), None)), ENTITIES[1:2]
+    )
     moment = DecisionContext(engine, GroupResolver({}, lambda _: frozenset()), "cdap", int(NOW * 1000))
     for user in (named, other):
         assert found[ENTITIES[1], user, "READ"][0] == moment.ask(user, ENTITIES[1], "READ").allowed

@@ -9,7 +9,9 @@ import java.util.Date;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.ranger.audit.model.AuthzAuditEvent;
 import org.apache.ranger.authorization.hadoop.config.RangerPluginConfig;
+import org.apache.ranger.plugin.audit.RangerDefaultAuditHandler;
 import org.apache.ranger.plugin.model.RangerServiceDef;
 import org.apache.ranger.plugin.policyengine.RangerAccessResult;
 import org.apache.ranger.plugin.policyengine.RangerPolicyEngine;
@@ -117,9 +119,14 @@ final class LoadedPlugin extends RangerBasePlugin {
     return JSON.createObjectNode().put("policyVersion", getPolicyEngine().getPolicyVersion());
   }
 
+  /** The decision, and the user and the groups by which Ranger made it; "auditedUser" is that of its audit record. */
   ObjectNode evaluate(JsonNode request) {
     RangerAccessResult result = isAccessAllowed(Requests.read(request));
+    AuthzAuditEvent event = new RangerDefaultAuditHandler(getConfig()).getAuthzEvents(result);
     return JSON.createObjectNode()
+        .put("user", result.getAccessRequest().getUser())
+        .put("auditedUser", event == null ? null : event.getUser())
+        .putPOJO("groups", result.getAccessRequest().getUserGroups())
         .put("allowed", result.getIsAllowed())
         .put("determined", result.getIsAccessDetermined())
         .put("policyId", result.getPolicyId())
