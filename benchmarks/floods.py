@@ -6,6 +6,7 @@ worst, each beside that of the same caller alone just before. One process floods
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import json
 import ssl
@@ -29,6 +30,7 @@ BODY = json.dumps(ENFORCE_KV)
 
 def main() -> None:
     """Print one line per flood."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print(f"medians of {RUNS} runs of {QUESTIONS} checks, in ms: alone, flooded, times; wanted: {WANTED}")
     authority = Authority("benchmark")
     with tempfile.TemporaryDirectory() as directory, ranger_admin() as (server, _):

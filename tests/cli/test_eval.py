@@ -259,4 +259,4 @@ def test_a_set_that_cannot_be_used_is_invalid_input(files: Path, capsys: pytest.
     (files / "policies.json").write_text("{")
 
     assert main(["eval", "--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]) == 3
-    assert "cannot be read" in capsys.readouterr().err
+    assert "it is not JSON" in capsys.readouterr().err

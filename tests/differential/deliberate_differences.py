@@ -380,6 +380,20 @@ ELSEWHERE = {
         "engine/compiled/test_expiry.py",
         "def test_a_date_is_read_in_two_formats_and_as_utc",
     ),
+    "[names](ranger-semantics.md#41-preparation): a handler other than `RegEx`, a conversion of groups without a "
+    "handler, a regular expression or replacement that may mean something else in Python": (
+        "engine/compiled/test_names.py",
+        "def test_a_rule_is_refused_with_its_key_if_it_may_mean_something_else_in_java",
+    ),
+    "names: letters younger than Unicode 3.2, or `Σ` in lower case; with rules also line breaks, characters above "
+    "U+FFFF, and more than 255 characters": (
+        "engine/compiled/test_names.py",
+        "def test_a_name_that_java_holds_otherwise_is_uncertain_where_rules_apply",
+    ),
+    "an e-mail address that several users of the user store have": (
+        "authz/test_names.py",
+        "def test_an_address_is_the_user_who_has_it_or_the_user_named_before_the_at",
+    ),
     "an empty set of roles in the request": ("engine/decide/test_deciding.py", "roles=frozenset()"),
     "which allowing policy is named for `_any` and for several access types": (
         "differential/comparing.py",

@@ -11,10 +11,10 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 32_590,
+    "statements": 33_418,
     "commands": 55,
     "options": 218,
-    "settings": 155,
+    "settings": 158,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,
 }

@@ -24,7 +24,7 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from ranger_cdap.ranger_model.service_def import ServiceDef
 
 _AUDIT_MODE: Final = "audit-default"
-_CONFIG_PREFIX: Final = "ranger.plugin."
+_CONFIG_PREFIX: Final = "ranger.plugin"
 _STAMPS: Final = frozenset({"id", "guid", "version", "createTime", "updateTime", "createdBy", "updatedBy"})
 _CLOSE: Final = 0.8
 _EXPRESSION: Final = "_expression"
