@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.service.events.watermark import Watermark
+from spark_sync.grants.observe import observe
 from spark_sync.grants.plan import PlanSettings, plan
 from spark_sync.grants.plan_settings import configured_name, plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
@@ -92,7 +93,7 @@ def run_once(
                 counts=counts_of(groups),
                 outdated=outdated_grants(groups, planning.gives, planning.terms),
             )
-        unread = _regrant(ledger, settings, planning, ranger) if settings.sync.regrant == "auto" else None
+        unread = _look(ledger, settings, planning, ranger, now)
         progress(SENDING)
         outcomes, error = push(ledger, settings, ranger, planning=planning, progress=progress)
         granted = tuple(outcome.life for outcome in outcomes if outcome.life.state is State.APPLIED)
@@ -134,18 +135,23 @@ def open_ledger(settings: Settings, spark: Callable[[], SparkSession], few: Few 
     return DeltaLedger(settings.sync.state_dir, settings.cdap.instance, spark, few=few.events)
 
 
-def _regrant(
+def _look(
     ledger: DeltaLedger,
     settings: Settings,
     planning: PlanSettings,
     ranger: PolicyRest | None,
+    now: int,
 ) -> RangerAdminError | None:
-    """Make the grants pending that changed settings concern; return why Ranger's policies cannot be read, if so."""
-    if outdated_grants(ledger.grant_groups(), planning.gives, planning.terms).total:
-        try:
+    """Make the grants pending that people's edits or changed settings concern; return why they are unread, if so."""
+    try:
+        observe(ledger, settings, planning, now=now, ranger=ranger)
+        if (
+            settings.sync.regrant == "auto"
+            and outdated_grants(ledger.grant_groups(), planning.gives, planning.terms).total
+        ):
             record(ledger, regrants(ledger, settings, planning, ranger=ranger))
-        except RangerAdminError as e:
-            return e
+    except RangerAdminError as e:
+        return e
     return None
 
 

@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID, uuid5
 
 import msgspec
@@ -34,9 +34,16 @@ _SPECIAL = frozenset(",{}*?\\")
 _INSTANCE = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
 
 
-def grant_guid(instance: str, entity: EntityId, life: int) -> str:
-    """Return the guid of the policy for the creator of an entity's life: the same always, and unique to the life."""
-    return str(uuid5(_GUIDS, json.dumps([instance, entity.type, *entity.parts, life])))
+MOST_COPIES: Final = 20
+"""Policies of one life that people may move to other resources before somebody has to look."""
+
+
+def grant_guid(instance: str, entity: EntityId, life: int, copy: int = 0) -> str:
+    """Return the guid of the policy for the creator of an entity's life: the same always, and unique to the life.
+
+    `copy`: the number of earlier policies of the life that became a person's.
+    """
+    return str(uuid5(_GUIDS, json.dumps([instance, entity.type, *entity.parts, life, *([copy] if copy else [])])))
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -80,10 +87,14 @@ def grant_for(
         raise UnsafeGrant(f"`{entity}` cannot be granted: {e}") from None
     if entity_type(checked.type).parent is None:
         raise UnsafeGrant("the whole instance is never granted to a creator")
-    resource = to_resource(checked, instance)
-    if checked.type == "application" and with_programs:
-        resource["program"] = "*"
+    resource = granted_resource(checked, instance) if with_programs else to_resource(checked, instance)
     return Grant(resource, user, tuple(access for access in ACCESS_TYPES if access in actions))
+
+
+def granted_resource(entity: EntityId, instance: str) -> dict[str, str]:
+    """Return the resource of a grant on an entity: that of an application includes its programs."""
+    programs = {"program": "*"} if entity.type == "application" else {}
+    return to_resource(entity, instance) | programs
 
 
 def resources_of(grant: Grant) -> dict[str, PolicyResource]:
@@ -102,12 +113,25 @@ def items_of(grant: Grant, *, delegate_admin: bool, group: str = "") -> list[Pol
 
 
 def comparable(policy: Policy) -> Policy:
-    """Return the policy without what Ranger adds, and with sorted access types, which it may reorder."""
+    """Return the policy without what Ranger adds, and with sorted access types, which it may reorder.
+
+    A policy that lists its resource several times counts as one that lists it twice.
+    """
     items = [
         msgspec.structs.replace(item, accesses=sorted(item.accesses, key=lambda access: access.type))
         for item in policy.policy_items
     ]
-    return msgspec.structs.replace(policy, id=None, version=None, service_type=None, policy_items=items)
+    listed = policy.additional_resources
+    return msgspec.structs.replace(
+        policy,
+        id=None,
+        version=None,
+        service_type=None,
+        updated_by=None,
+        options={},
+        policy_items=items,
+        additional_resources=listed[:1] if all(each == policy.resources for each in listed) else listed,
+    )
 
 
 def check_grantee(user: str, *, non_creators: Collection[str]) -> None:

@@ -8,8 +8,6 @@ from functools import partial
 import click
 import msgspec
 
-from ranger_cdap.cdap.entity import entity_type, entity_types
-from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import usable
@@ -35,7 +33,7 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
     cls=Command,
     examples=("ranger-cdap policies lint", "ranger-cdap policies lint --policies download.json --json"),
     exits={
-        ExitCode.OK: "nothing found, or only notes (`stops-grant`, `ends-above`)",
+        ExitCode.OK: "nothing found, or only notes (`ends-above`)",
         ExitCode.NO: "something found",
         ExitCode.NOT_READY: "Ranger Admin has no policies of the service",
     },
@@ -82,7 +80,6 @@ def _look(documents: Documents, settings: Settings) -> list[Problem | LintFindin
     context = LintContext(
         known=known,
         now=time.time_ns() // 1_000_000,
-        granted=_granted(settings),
         lacks_attributes=partial(_lacks_attributes, model, options, settings),
         inherits=settings.cdap.inherit,
     )
@@ -101,15 +98,6 @@ def _lacks_attributes(
     except Exception:
         return False  # of a kind without a factory, or rejected by it: one of the engine's problems
     return isinstance(made, ScriptCondition) and made.reads_attributes
-
-
-def _granted(settings: Settings) -> list[tuple[str, ...]]:
-    """Return the levels of the entities whose creators get a policy of their own; none without a sync job."""
-    if not (settings.sync.username or settings.sync.sources):
-        return []
-    profile = load_profile(settings.cdap.profile)
-    types = [entity_type(kind) for kind in entity_types() if kind != "program" and profile.resultant(kind)]
-    return [(*kind.path, "program") if kind.name == "application" else kind.path for kind in types]
 
 
 def _readable(raw: msgspec.Raw) -> Policy | None:

@@ -72,6 +72,8 @@ class Policy(Document):
     validity_schedules: list[ValiditySchedule] = []
     policy_labels: list[str] = []
     zone_name: str = ""
+    options: dict[str, Any] = {}
+    updated_by: str | None = None
 
     def item_lists(self) -> dict[str, list[PolicyItem]]:
         """Return the four lists of items by their names in JSON: allow, deny, and the exceptions of both."""

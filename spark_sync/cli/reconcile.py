@@ -116,10 +116,8 @@ def sentence(finding: DriftFinding) -> str:
             return f"the grant of `{who}` is {state}, but the inventory does not have the entity"
         case Drift.MISSING:
             return f"{number} of `{life.creator if life else ''}` was deleted manually"
-        case Drift.EDITED if life and not life.is_open:
-            return f"{number} was changed manually and still exists, but its entity is deleted"
         case Drift.EDITED:
-            return f"{number} of `{life.creator if life else ''}` was changed manually"
+            return f"{number} no longer gives `{life.creator if life else ''}` their right, which a person took"
         case Drift.OUTDATED:
             return f"the grant of `{life.creator if life else ''}` is by former settings ({former_terms(life)})"
         case Drift.UNKNOWN:

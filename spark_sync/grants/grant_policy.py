@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
 
 import msgspec
 
 from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, comparable, grant_guid, items_of, resources_of
+from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.ledger.life import Life
 
@@ -17,25 +21,47 @@ DESCRIPTION = (
 # Ranger cuts no name but refuses one longer than 255; the guid's beginning keeps the rest apart.
 NAME_LENGTH = 200
 
+LISTED: Final = 2
+"""Times that a policy of ours lists its entity at first.
+
+Ranger accepts one enabled policy for each list of resources, so that ours stands beside a policy that lists it once.
+"""
+MOST_LISTED: Final = 10
+
 
 def guid_of(life: Life, instance: str) -> str:
     """Return the guid of a life's policy."""
-    return grant_guid(instance, life.entity, life.number)
+    return grant_guid(instance, life.entity, life.number, life.copy)
+
+
+def former_guids(life: Life, instance: str) -> Iterator[str]:
+    """Yield the guids of the life's policies that became a person's."""
+    for copy in range(life.copy):
+        yield grant_guid(instance, life.entity, life.number, copy)
 
 
 def policy_for(life: Life, grant: Grant, *, service: str, delegate_admin: bool, group: str = "") -> Policy:
     """Return the policy of exactly this grant; grant and group passed the allow-list, so no list is empty."""
-    guid = guid_of(life, grant.resource["instance"])
-    entity = str(life.entity).replace(":", " ").replace("/", "_")[:NAME_LENGTH]
-    return Policy(
-        guid=guid,
-        name=f"creator of {entity} {life.number} {guid[:8]}",
+    policy = Policy(
         service=service,
         description=DESCRIPTION,
         resources=resources_of(grant),
         policy_items=items_of(grant, delegate_admin=delegate_admin, group=group),
         policy_labels=[CREATORS_LABEL],
     )
+    return listed(as_copy(policy, life, life.copy), LISTED)
+
+
+def as_copy(policy: Policy, life: Life, copy: int) -> Policy:
+    """Return the policy of a life as the one after `copy` others that became a person's."""
+    guid = guid_of(replace(life, copy=copy), policy.resources["instance"].values[0])
+    entity = str(life.entity).replace(":", " ").replace("/", "_")[:NAME_LENGTH]
+    return replaced(policy, guid=guid, name=f"creator of {entity} {life.number} {guid[:8]}")
+
+
+def listed(policy: Policy, times: int) -> Policy:
+    """Return the policy with its resource listed that many times, which changes nothing about decisions."""
+    return replaced(policy, additional_resources=[policy.resources] * (times - 1))
 
 
 def content_of(policy: Policy) -> str:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for
+from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for, granted_resource
 from ranger_cdap.engine import AS_GIVEN, NameTransformation
 from ranger_cdap.errors import PluginError, UnsafeGrant
+from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import content_of, guid_of, policy_for
+from spark_sync.grants.grant_policy import content_of, policy_for
+from spark_sync.grants.own_right import OwnRight
 from spark_sync.grants.resultant import Resultant, unchanged_accesses
 from spark_sync.ledger.grant_terms import NO_ACCESS_BY_PLUGIN, NO_ACCESS_BY_PROFILE
 from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, GrantTerms, Life, State
@@ -56,24 +58,29 @@ class PlanSettings:
 class CreateGrant:
     """Create this policy, or bring ours up to date, to give the life's creator their grant.
 
-    `former`: contents of ours that may be replaced (`content_of`). `terms`: those of the life once it is done.
+    `former`: contents of ours that may be replaced (`content_of`). `right`: what an edited policy of ours gives the
+    creator, so far. `terms`: those of the life once it is done.
     """
 
     life: Life
     grant: Grant
     policy: Policy
     former: frozenset[str]
+    right: OwnRight
     terms: GrantTerms | None
 
 
 @dataclass(frozen=True, slots=True)
 class RevokePolicy:
-    """Delete the policy with this guid if it has one of these contents; `done` is the resulting life."""
+    """Delete the policies of the life that have one of these contents, and take the right out of edited ones.
+
+    `policy`: the newest one of the life as it was written, without items. `done` is the resulting life.
+    """
 
     life: Life
-    service: str
-    guid: str
+    policy: Policy
     contents: frozenset[str]
+    right: OwnRight
     done: Life
 
 
@@ -97,6 +104,9 @@ def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
     for life in sorted(pending, key=lambda life: (life.entity, life.number)):
         closing, doubted = life.state is State.CLOSING, life.state in DOUBTED_STATES
         if doubted and not life.revoke:
+            continue
+        if life.taken and life.state in (State.PENDING, State.FAILED):
+            yield NoOp(life, life.become(State.BLOCKED, reason=life.taken))
             continue
         try:
             if closing:
@@ -125,7 +135,22 @@ def _granting(life: Life, settings: PlanSettings) -> Step:
     check_grantee(user, non_creators=settings.non_creators)
     grant = _grant(life, wanted, settings)
     former = frozenset(former_contents(life, settings))
-    return CreateGrant(life, grant, _policy(life, grant, settings), former, terms)
+    return CreateGrant(life, grant, _policy(life, grant, settings), former, own_right(life, settings, wanted), terms)
+
+
+def own_right(life: Life, settings: PlanSettings, wanted: tuple[str, ...] = ()) -> OwnRight:
+    """Return what a policy of the life that people have edited gives its creator by our doing.
+
+    `wanted`: the access types that a killed run may have sent, if the ledger does not record any.
+    """
+    patterns = {settings.extra_group, *([life.terms.extra_group] if life.terms else [])}
+    delegated = settings.delegate_admin or (life.terms is not None and life.terms.delegate_admin)
+    groups = set[str]()
+    for pattern in patterns:
+        with suppress(UnsafeGrant):
+            groups.add(group_for(life.entity, pattern))
+    accesses = frozenset(life.applied or wanted or life.accesses or ACCESS_TYPES)
+    return OwnRight(life.holder, accesses, delegated=delegated, groups=frozenset(groups - {""}))
 
 
 def former_contents(life: Life, settings: PlanSettings) -> Iterator[str]:
@@ -157,7 +182,9 @@ def _terms(life: Life, settings: PlanSettings) -> GrantTerms:
 
 def _revocation(life: Life, done: Life, settings: PlanSettings) -> Step:
     contents = frozenset(_contents(life, settings))
-    return RevokePolicy(life, settings.service, guid_of(life, settings.instance), contents, done)
+    nothing = Grant(granted_resource(life.entity, settings.instance), "", ())
+    policy = replaced(_policy(life, nothing, replace(settings, extra_group="")), policy_items=[])
+    return RevokePolicy(life, policy, contents, own_right(life, settings), done)
 
 
 def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:

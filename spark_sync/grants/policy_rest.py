@@ -22,8 +22,5 @@ class PolicyRest(Protocol):
     def policy_by_guid(self, service: str, guid: str) -> Policy | None:
         """Return the policy with that guid."""
 
-    def policy_by_name(self, service: str, name: str) -> Policy | None:
-        """Return the policy with that name."""
-
     def delete_policy(self, policy_id: int) -> None:
         """Delete a policy."""

@@ -1,7 +1,7 @@
 """`regranted`: a life as the settings of today would have it, if they have changed since its grant was decided. Pure.
 
 Law: once the result is sent, Ranger holds for the life what it would hold had these settings always been in effect. A
-policy that was edited or deleted manually and a manual override stay as they are.
+grant that a person took and a manual override stay as they are; of an edited policy only what is ours changes.
 """
 
 from __future__ import annotations
@@ -86,14 +86,13 @@ class _Change:
     def of_applied(self) -> Life:
         life, there = self.life, self.there
         if there is None:
-            return self._blocked(f"edited: policy {life.policy_id} was deleted manually")
-        if content_of(there) != life.written:
-            return self._blocked(f"edited: policy {there.id} was changed manually")
-        if life.terms is None and not _is_ours(life, there, self.settings):
+            return life  # taken, which a look finds
+        edited = content_of(there) != life.written
+        if life.terms is None and (edited or not _is_ours(life, there, self.settings)):
             return replace(life, terms=MANUAL_TERMS)  # adopted, and no grant of ours
         pending, step = self._pending()
         match step:
-            case CreateGrant() if content_of(step.policy) == life.written:
+            case CreateGrant() if content_of(step.policy) == life.written and not (edited and self.outdated):
                 return self._in_terms()
             case NoOp():
                 return self._refused(step)
@@ -111,7 +110,7 @@ class _Change:
             return life if life.accesses else replace(life, **self.given, **WITHOUT_GRANT)
         content = content_of(there)
         if content not in sent_contents(life, self.settings):
-            return life  # edited manually, as the push finds too
+            return replace(life, **self.given)  # edited, as the push finds too
         sent: dict[str, Any] = {"written": content, "policy_id": there.id, "policy_version": there.version}
         return replace(life, **self.given, **sent)
 
@@ -123,9 +122,6 @@ class _Change:
     def _in_terms(self) -> Life:
         """Return the life with the terms of today, by which its policy is what it is."""
         return replace(self.life, **self.given) if self.outdated or self.life.terms is None else self.life
-
-    def _blocked(self, reason: str) -> Life:
-        return self.life.become(State.BLOCKED, reason=reason) if self.outdated else self.life
 
     def _refused(self, step: NoOp) -> Life:
         """Return the life blocked, if its grant is not allowed any more; unchanged, if a plugin failed."""

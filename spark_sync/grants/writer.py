@@ -1,16 +1,20 @@
-"""Writer of policies: creates ours by POST, deletes them with their entity, and touches no others."""
+"""Writer of policies: creates ours by POST, takes them back with their entity, and leaves what people made in them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
+from ranger_cdap.cdap.grant import CREATORS_LABEL, MOST_COPIES
 from ranger_cdap.errors import NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import content_of, overwritten
+from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, as_copy, content_of, listed, overwritten
+from spark_sync.grants.own_right import covers, touches
 from spark_sync.grants.plan import CreateGrant, NoOp, RevokePolicy, Step
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.refusals import is_taken, other_name, other_policy, unknown_principal
+from spark_sync.grants.refusals import NAME_TAKEN, is_taken, unknown_principal
 from spark_sync.ledger.life import Life, State
 
 
@@ -39,63 +43,75 @@ def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
 
 
 def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
-    try:
-        if step.life.policy_id >= 0:
-            return _bring_up_to_date(step, _ours(step, ranger), ranger)
-        return _applied(step, ranger.create_policy(step.policy))
-    except RequestRejected as e:
-        if step.life.policy_id < 0 and is_taken(e):
-            return _existing_policy(step, e, ranger)
-        return _refused(step, e)
-
-
-def _existing_policy(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest) -> Life:
-    """Handle an existing policy of that name or resource: ours from a killed run, ours but edited, or unmanaged."""
-    ours = _ours(step, ranger)
-    if ours is not None:
+    """Create the policy, or bring up to date what people have left of it; one that they moved away is theirs."""
+    life = step.life
+    for copy in range(life.copy, MOST_COPIES):
+        policy, refusal = as_copy(step.policy, life, copy), None
         try:
-            return _bring_up_to_date(step, ours, ranger)
+            if life.policy_id < 0 or copy > life.copy:
+                try:
+                    return _applied(step, ranger.create_policy(policy), copy)
+                except RequestRejected as e:
+                    refusal = e
+            ours = ranger.policy_by_guid(policy.service, policy.guid)
+            if ours is None and refusal is None:
+                return _taken(step, f"taken: policy {life.policy_id} was deleted")
+            if ours is None:
+                return _applied(step, _beside_others(ranger.create_policy, policy, LISTED, refusal), copy)
+            if covers(ours, step.grant.resource):
+                return _bring_up_to_date(step, ours, policy, copy, ranger)
         except RequestRejected as e:
             return _refused(step, e)
-    advice = f"add {', '.join(step.grant.accesses)} for `{step.grant.user}` to it"
-    return step.life.become(State.BLOCKED, reason=f"{_other_policy(step, refusal, ranger)} already exists; {advice}")
+    return life.become(State.FAILED, reason=f"people moved {MOST_COPIES} of its policies to other resources")
 
 
-def _other_policy(step: CreateGrant, refusal: RequestRejected, ranger: PolicyRest) -> str:
-    """Return the policy that Ranger's refusal names, as messages name it."""
-    name = other_name(refusal)
-    other = None if name is None else ranger.policy_by_name(step.policy.service, name)
-    return f"policy {other.id} (`{name}`)" if other else other_policy(refusal)
+def _beside_others(
+    send: Callable[[Policy], Policy], policy: Policy, times: int, refusal: RequestRejected | None = None
+) -> Policy:
+    """Send the policy, listing its entity once more, or under another name, as long as a person's has the same.
+
+    Raises:
+        RequestRejected: for another reason, or `MOST_LISTED` times.
+    """
+    if refusal is not None and not is_taken(refusal):
+        raise refusal
+    name = policy.name
+    for n in range(times, MOST_LISTED + 1):
+        try:
+            return send(listed(policy, n))
+        except RequestRejected as e:
+            if not is_taken(e) or n == MOST_LISTED:
+                raise
+            if NAME_TAKEN in e.reason_codes:
+                policy = replaced(policy, name=f"{name} {n}")
+    raise AssertionError
 
 
-def _bring_up_to_date(step: CreateGrant, ours: Policy | None, ranger: PolicyRest) -> Life:
-    """Update our policy, unless it was edited manually."""
+def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, copy: int, ranger: PolicyRest) -> Life:
+    """Update our policy; in one that people edited only what is ours, unless they took it away."""
+    life, content, wanted = step.life, content_of(ours), content_of(policy)
+    if content == wanted:
+        return _applied(step, ours, copy)
+    edited, written = content not in step.former, ""
+    if edited:
+        written = life.written or wanted
+        if reason := step.right.taken_from(ours):
+            return _taken(step, reason, ours, copy)
+        if step.right.accesses == frozenset(step.grant.accesses) and life.terms in (None, step.terms):
+            return _applied(step, ours, copy, written=written)
+        policy = replaced(ours, policy_items=[*step.right.out_of(ours).policy_items, *policy.policy_items])
+        answer = ranger.update_policy(policy)
+    else:
+        policy = replaced(policy, id=ours.id, version=ours.version)
+        answer = _beside_others(ranger.update_policy, policy, max(LISTED, len(ours.additional_resources) + 1))
+    applied, reason = _applied(step, answer, copy, written=written), overwritten(ours, answer)
+    return replace(applied, state=State.BLOCKED, reason=reason) if reason else applied
+
+
+def _taken(step: CreateGrant, reason: str, ours: Policy | None = None, copy: int | None = None) -> Life:
     life = step.life
-    if ours is None or ours.id is None:
-        return life.become(State.BLOCKED, reason=f"edited: policy {life.policy_id} was deleted manually")
-    if content_of(ours) == content_of(step.policy):
-        return _applied(step, ours)
-    if content_of(ours) not in step.former:
-        reason = f"edited: policy {ours.id} was changed manually"
-        return life.become(State.BLOCKED, reason=reason, policy_id=ours.id)
-    answer = ranger.update_policy(replaced(step.policy, id=ours.id, version=ours.version))
-    written = _applied(step, answer)
-    reason = overwritten(ours, answer)
-    if not reason:
-        return written
-    return life.become(
-        State.BLOCKED,
-        reason=reason,
-        policy_id=written.policy_id,
-        policy_version=written.policy_version,
-        applied=written.applied,
-        written=written.written,
-        terms=written.terms,
-    )
-
-
-def _ours(step: CreateGrant, ranger: PolicyRest) -> Policy | None:
-    return ranger.policy_by_guid(step.policy.service, step.policy.guid)
+    known = {} if ours is None else {"policy_id": -1 if ours.id is None else ours.id, "copy": copy}
+    return life.become(State.BLOCKED, reason=reason, taken=reason, **known)
 
 
 def _refused(step: CreateGrant, refusal: RequestRejected) -> Life:
@@ -104,30 +120,72 @@ def _refused(step: CreateGrant, refusal: RequestRejected) -> Life:
     return step.life.become(State.FAILED, reason=str(refusal))
 
 
-def _applied(step: CreateGrant, policy: Policy) -> Life:
+def _applied(step: CreateGrant, policy: Policy, copy: int, *, written: str = "") -> Life:
+    """Return the life with its grant; `written`: what we wrote last, if people have edited it since."""
     return step.life.become(
         State.APPLIED,
         reason="",
         applied=step.grant.accesses,
-        written=content_of(step.policy),
+        written=written or content_of(policy),
         terms=step.terms,
         policy_id=-1 if policy.id is None else policy.id,
         policy_version=-1 if policy.version is None else policy.version,
+        copy=copy,
     )
 
 
 def _revoke(step: RevokePolicy, ranger: PolicyRest) -> tuple[Life, bool]:
-    """Return the resulting life, and whether the policy was deleted here."""
-    found = ranger.policy_by_guid(step.service, step.guid)
-    if found is None or found.id is None:
-        return step.done, False
-    if content_of(found) not in step.contents:
-        reason = f"edited: policy {found.id} was changed manually; delete it if it is not wanted"
-        return step.life.become(step.life.stuck_state, reason=reason), False
-    try:
-        ranger.delete_policy(found.id)
-    except NotFound:  # deleted concurrently, as wanted
-        return step.done, False
-    except RequestRejected as e:
-        return step.life.become(step.life.stuck_state, reason=str(e)), False
-    return step.done, True
+    """Return the resulting life, and whether anything was revoked here.
+
+    A policy that is left is a person's from then on, and loses our label: should the life get its grant again, it is
+    another policy. What a person took of a life that is only in doubt stays taken.
+    """
+    life, done, revoked = step.life, step.done, False
+    for copy in range(MOST_COPIES):
+        written = as_copy(step.policy, life, copy)
+        ours = ranger.policy_by_guid(written.service, written.guid)
+        if ours is not None and ours.id is not None:
+            try:
+                rest = _rest(step, ours, written)
+                is_newest = copy == life.copy and covers(ours, _resource(step)) and _is_labelled(ours)
+                if done.is_open and is_newest and content_of(ours) not in step.contents:
+                    done = replace(done, taken=done.taken or step.right.taken_from(ours))
+                if rest is None:
+                    ranger.delete_policy(ours.id)
+                elif rest is not ours and (lost := overwritten(ours, ranger.update_policy(rest))):
+                    return life.become(life.stuck_state, reason=lost), True
+            except NotFound:  # deleted concurrently, as wanted
+                rest = ours
+            except RequestRejected as e:
+                return life.become(life.stuck_state, reason=str(e)), revoked
+            revoked = revoked or rest is not ours
+            if rest is not None and copy >= life.copy:
+                done = replace(done, copy=copy + 1)
+            if rest is not None and rest is not ours and not rest.is_enabled:
+                done = replace(done, reason=f"policy {ours.id} (`{ours.name}`) has no items left and is disabled")
+        if copy >= life.copy and (ours is None or touches(ours, _resource(step))):
+            break
+    return done, revoked
+
+
+def _rest(step: RevokePolicy, ours: Policy, written: Policy) -> Policy | None:
+    """Return what is left of a policy of ours: the same if nothing of it is ours, `None` if nothing is left."""
+    if content_of(ours) in step.contents:
+        return None
+    if not touches(ours, _resource(step)) or not step.right.is_in(ours):
+        return ours
+    rest = step.right.out_of(ours)
+    if content_of(rest) == content_of(written):
+        return None
+    rest = replaced(rest, policy_labels=[label for label in ours.policy_labels if label != CREATORS_LABEL])
+    if rest.items():
+        return rest
+    return replaced(rest, is_enabled=False)
+
+
+def _is_labelled(policy: Policy) -> bool:
+    return CREATORS_LABEL in policy.policy_labels
+
+
+def _resource(step: RevokePolicy) -> dict[str, str]:
+    return {level: one.values[0] for level, one in step.policy.resources.items()}

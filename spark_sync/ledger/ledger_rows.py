@@ -64,6 +64,8 @@ LIVES: Final = pa.schema(
         *_fields(_TEXT, "former"),
         *_fields(pa.bool_(), "revoke"),
         *_fields(_TEXTS, "versions"),
+        *_fields(_TEXT, "taken"),
+        *_fields(pa.int32(), "copy"),
         pa.field(
             "terms",
             pa.struct(
@@ -91,7 +93,7 @@ PLACE: Final = ("entity", "type", "parts", "namespace", "application")
 
 LIFE_FIELDS: Final = (
     *("number", "creator", "state", "reason", "accesses", "policy_id", "policy_version", "source", "event", "applied"),
-    *("written", "certain", "candidates", "former", "revoke", "versions", "terms"),
+    *("written", "certain", "candidates", "former", "revoke", "versions", "taken", "copy", "terms"),
 )
 """Columns of `LIVES` that are fields of a life."""
 

@@ -132,7 +132,8 @@ class Life:
     `candidates`: the users who may have created a contested life. `former`: the holder of the grant before it was
     contested. `revoke`: a contested or suspended life may still have a grant in Ranger. `versions`: those of the
     inventory, `None` if it lists none. `terms`: the settings that decided
-    the grant, `None` if they are not recorded, as those of an adopted grant.
+    the grant, `None` if they are not recorded, as those of an adopted grant. `taken`: how a person took the grant away,
+    so that it is not written again. `copy`: the number of the life's policies that became a person's.
     """
 
     entity: EntityId
@@ -155,6 +156,8 @@ class Life:
     revoke: bool = False
     versions: tuple[str, ...] | None = None
     terms: GrantTerms | None = None
+    taken: str = ""
+    copy: int = 0
 
     def become(self, state: State, **changes: Any) -> Life:
         """Return the life in another state, with further changes.

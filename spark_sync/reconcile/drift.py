@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
@@ -15,8 +15,8 @@ from ranger_cdap.cdap.entity import EntityId, entity_type, from_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
 from ranger_cdap.errors import UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import content_of, guid_of
-from spark_sync.grants.plan import PlanSettings, RevokePolicy, plan, sent_contents
+from spark_sync.grants.grant_policy import content_of, former_guids, guid_of
+from spark_sync.grants.plan import PlanSettings, own_right, sent_contents
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import GRANTING_STATES, Life, State
@@ -35,8 +35,9 @@ class Drift(StrEnum):
     """The kinds of drift.
 
     `unrecorded`: our policy that the ledger does not record. `stale`: one of a life that has ended. `entity_deleted`: a
-    grant whose entity is not in the inventory. `missing`: our policy was deleted manually. `edited`: its content is not
-    what we wrote. `outdated`: a grant by former settings. `unknown`: an entity that the ledger does not know.
+    grant whose entity is not in the inventory. `missing`: our policy was deleted manually. `edited`: a person
+    took the creator's right out of it. `outdated`: a grant by former settings. `unknown`: an entity that the ledger
+    does not know.
     """
 
     UNRECORDED = "unrecorded"
@@ -115,11 +116,13 @@ def survey(
     """Return the facts from ledger, Ranger and inventory, by entity."""
     lives_of: dict[EntityId, list[Life]] = {}
     by_guid: dict[str, Life] = {}
+    theirs: set[str] = set()
     for life in lives:
         lives_of.setdefault(life.entity, []).append(life)
         by_guid[guid_of(life, settings.instance)] = life
+        theirs.update(former_guids(life, settings.instance))
     ours: dict[EntityId, dict[int, Policy]] = {}
-    for policy in policies:
+    for policy in (each for each in policies if each.guid not in theirs):
         if holds := by_guid.get(policy.guid) or _unrecorded(policy, lives_of, settings.instance):
             ours.setdefault(holds.entity, {})[holds.number] = policy
     listed = frozenset(inventory.entities) if inventory else frozenset[EntityId]()
@@ -168,11 +171,11 @@ def _of_lives(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
     """Return the findings about lives with a present or former grant that Ranger or the inventory contradicts."""
     for life in facts.decided:
         policy = facts.policies.get(life.number)
-        if life.state not in (*GRANTING_STATES, State.CLOSING):
+        if life.state not in GRANTING_STATES:
             continue
-        if life.is_open and facts.listed is False and life.begun.time < facts.taken:
+        if facts.listed is False and life.begun.time < facts.taken:
             yield DriftFinding(Drift.ENTITY_DELETED, facts, life.number, life, policy)
-        elif life.is_open and _is_missing(life, facts):
+        elif _is_missing(life, facts):
             yield DriftFinding(Drift.MISSING, facts, life.number, life)
         elif policy is not None and _is_edited(life, policy, settings):
             yield DriftFinding(Drift.EDITED, facts, life.number, life, policy)
@@ -187,12 +190,9 @@ def _is_missing(life: Life, facts: Facts) -> bool:
 def _is_edited(life: Life, policy: Policy, settings: PlanSettings) -> bool:
     if life.state in (State.PENDING, State.FAILED) and life.policy_id < 0:
         return False  # the next run compares it itself
-    if life.is_open and life.written:
-        pending = life.state in (State.PENDING, State.FAILED)
-        return content_of(policy) not in (sent_contents(life, settings) if pending else {life.written})
-    over = replace(life, state=State.CLOSING, ended=life.ended or life.begun)
-    (step,) = plan([over], settings)
-    return not isinstance(step, RevokePolicy) or content_of(policy) not in step.contents
+    if content_of(policy) in {life.written, *sent_contents(life, settings)}:
+        return False
+    return bool(own_right(life, settings).taken_from(policy))
 
 
 def _is_unknown(facts: Facts) -> bool:
@@ -224,10 +224,10 @@ def may_be_ours(policy: Policy) -> bool:
 def unexplained(lives: Iterable[Life], policies: Iterable[Policy], instance: str) -> Iterator[Policy]:
     """Yield the policies that may be ours but belong neither to one of the lives nor to the entity they are on."""
     lives_of: dict[EntityId, list[Life]] = {}
-    guids = set()
+    guids = set[str]()
     for life in lives:
         lives_of.setdefault(life.entity, []).append(life)
-        guids.add(guid_of(life, instance))
+        guids.update((guid_of(life, instance), *former_guids(life, instance)))
     for policy in filter(may_be_ours, policies):
         if policy.guid not in guids and _unrecorded(policy, lives_of, instance) is None:
             yield policy

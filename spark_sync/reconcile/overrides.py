@@ -28,7 +28,8 @@ def retry(life: Life) -> Life | None:
         return None
     if life.state is State.FAILED:
         return life.become(State.PENDING, reason="")
-    return life.become(State.PENDING, reason="", policy_id=-1, policy_version=-1, applied=())
+    copy = life.copy + bool(life.taken)  # the policy from which a person took it stays theirs
+    return life.become(State.PENDING, reason="", policy_id=-1, policy_version=-1, applied=(), taken="", copy=copy)
 
 
 def assign(

@@ -22,7 +22,13 @@ from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import MANUAL_TERMS, WHEN_DELETED, Life, State
 from spark_sync.reconcile.drift import BEGINNING, RELEASED, Drift, DriftFinding, Facts, drift_of
 
-_LEFT_TO_PEOPLE: Final[dict[str, Any]] = {**WITHOUT_GRANT, "accesses": (), "terms": MANUAL_TERMS, "revoke": False}
+_LEFT_TO_PEOPLE: Final[dict[str, Any]] = {
+    **WITHOUT_GRANT,
+    "accesses": (),
+    "terms": MANUAL_TERMS,
+    "revoke": False,
+    "taken": "",
+}
 """Fields of a life without a grant, which neither changed settings nor the end of a doubt bring back."""
 
 
@@ -76,24 +82,16 @@ def repair_all(known: Iterable[Facts], settings: PlanSettings, action: RepairAct
 
 def _adopt_edited(finding: DriftFinding) -> LedgerChange | None:
     life, policy = finding.life, finding.policy
-    if life is None or policy is None or not life.is_open:
+    if life is None or policy is None:
         return None
     standing = _policy_fields(policy, life.creator or "")
-    return _one(life.become(State.APPLIED, reason="", terms=MANUAL_TERMS, **standing))
+    return _one(life.become(State.APPLIED, reason="", taken="", terms=MANUAL_TERMS, **standing))
 
 
 def _release_edited(finding: DriftFinding) -> LedgerChange | None:
     if finding.life is None:
         return None
-    over = State.KNOWN if finding.life.is_open else State.CLOSED
-    return _one(finding.life.become(over, reason=RELEASED, **_LEFT_TO_PEOPLE))
-
-
-def _revoke_edited(finding: DriftFinding) -> LedgerChange | None:
-    life, policy = finding.life, finding.policy
-    if life is None or policy is None or life.is_open:
-        return None  # as long as the entity exists, the manual edit stays
-    return _one(life.become(State.CLOSING, reason="", **_policy_fields(policy, life.creator or "")))
+    return _one(finding.life.become(State.KNOWN, reason=RELEASED, **_LEFT_TO_PEOPLE))
 
 
 def _accept_missing(finding: DriftFinding) -> LedgerChange | None:
@@ -187,7 +185,6 @@ def _release_stale(finding: DriftFinding) -> LedgerChange | None:
 _REPAIRS: Final[Mapping[tuple[Drift, RepairAction], Callable[[DriftFinding], LedgerChange | None]]] = {
     (Drift.EDITED, RepairAction.ADOPT): _adopt_edited,
     (Drift.EDITED, RepairAction.RELEASE): _release_edited,
-    (Drift.EDITED, RepairAction.REVOKE): _revoke_edited,
     (Drift.MISSING, RepairAction.ADOPT): _accept_missing,
     (Drift.MISSING, RepairAction.RELEASE): _accept_missing,
     (Drift.ENTITY_DELETED, RepairAction.RELEASE): _release_deleted,

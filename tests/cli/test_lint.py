@@ -61,18 +61,6 @@ def test_what_is_no_question_is_one_sentence(
     assert len(error.splitlines()) == 1
 
 
-def test_a_policy_that_would_stop_a_grant_is_a_note_and_only_with_a_sync_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    entity = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["ns1"]}, "dataset": {"values": ["kv"]}}
-    command = ["policies", "lint", "--policies", download(tmp_path / "p.json", policy(resources=entity))]
-    codes = []
-    for settings in ([], ["--set", "sync.username=sync"]):
-        codes.append((main([*settings, *command]), "stops-grant" in capsys.readouterr().out))
-    assert codes == [(0, False), (0, True)]
-
-
 def test_a_script_that_is_refused_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kind = {"itemId": 1, "name": "_expression", "evaluator": EVALUATOR}
     definition = servicedef.service_definition()

@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
+from tests.simulation import people
 from tests.simulation.laws import breaches, honest, is_confirmed
 from tests.simulation.scenario import draw
 from tests.simulation.simulator import Simulation
@@ -38,6 +39,17 @@ def play(seeds: range) -> Report:
     return found, happened, lives, granted
 
 
+def share(seeds: range) -> tuple[list[tuple[int, str]], Counter[str]]:
+    """What people did in these worlds, how often, and which laws were broken in which."""
+    found: list[tuple[int, str]] = []
+    happened: Counter[str] = Counter()
+    for seed in seeds:
+        world = people.World(seed).play()
+        found += [(seed, sentence) for sentence in people.breaches(world)]
+        happened += world.happened
+    return found, happened
+
+
 def main(arguments: list[str]) -> int:
     count = int(arguments[0]) if arguments else 100_000
     first = int(arguments[1]) if len(arguments) > 1 else 0
@@ -52,6 +64,13 @@ def main(arguments: list[str]) -> int:
             happened += part[1]
             lives += part[2]
             granted += part[3]
+        shared = list(processes.map(share, parts))
+    people_found = [each for part, _ in shared for each in part]
+    print(f"{count} worlds of people who edit policies, {len({seed for seed, _ in people_found})} with a law broken")
+    for seed, sentence in people_found[:50]:
+        print(f"  seed {seed}: {sentence}")
+    done = sum((happened for _, happened in shared), Counter[str]())
+    print("what people did: " + ", ".join(f"{name} {number:,}" for name, number in done.most_common()))
     print(f"{count} scenarios, {len({seed for seed, _ in found})} with a law broken")
     for seed, sentence in found[:50]:
         print(f"  seed {seed}: {sentence}")
@@ -61,7 +80,7 @@ def main(arguments: list[str]) -> int:
     for where in sorted({where for where, _ in granted}):
         total = granted[where, True] + granted[where, False]
         print(f"  {where}: {granted[where, True] / total:.1%} of {total:,}")
-    return 1 if found else 0
+    return 1 if found or people_found else 0
 
 
 if __name__ == "__main__":

@@ -65,9 +65,9 @@ class Ranger:
         return int(service["policyVersion"])
 
     def grants(self) -> dict[str, str]:
-        """Who has the only item of each policy, by the values of its resource without the instance."""
+        """Who has the only item of each enabled policy, by the values of its resource without the instance."""
         found = {}
-        for policy in self.policies():
+        for policy in (each for each in self.policies() if each.is_enabled):
             levels = [values.values[0] for level, values in sorted(policy.resources.items()) if level != "instance"]
             (item,) = policy.policy_items
             found[" ".join(levels)] = item.users[0]

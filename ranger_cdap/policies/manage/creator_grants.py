@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId, from_resource
-from ranger_cdap.cdap.grant import CREATORS_LABEL, grant_for, grant_guid
+from ranger_cdap.cdap.grant import CREATORS_LABEL, MOST_COPIES, grant_for, grant_guid
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.manage.transfer import portable
 
 _NAME: Final = re.compile(r"creator of .+ ([1-9][0-9]{0,8}) ([0-9a-f]{8})")
-_MEMBERS: Final = frozenset({"name", "description", "resources", "policyItems", "policyLabels"})
+_MEMBERS: Final = frozenset({"name", "description", "resources", "additionalResources", "policyItems", "policyLabels"})
 _ITEM_MEMBERS: Final = frozenset({"users", "groups", "accesses", "delegateAdmin"})
 
 
@@ -47,9 +47,11 @@ class CreatorGrants:
             grant = grant_for(entity, user, instance, accesses, non_creators=())
         except (InvalidInput, LookupError, TypeError, AttributeError):
             return False
-        guid = grant_guid(instance, entity, int(named[1]))
-        same_resource = kept["resources"] == {name: {"values": [value]} for name, value in grant.resource.items()}
-        return same_resource and guid.startswith(named[2]) and policy.get("guid", guid) == guid
+        on_it = {name: {"values": [value]} for name, value in grant.resource.items()}
+        listed = kept.get("additionalResources", [])
+        same_resource = bool(listed) and all(each == on_it for each in (kept["resources"], *listed))
+        guids = (grant_guid(instance, entity, int(named[1]), copy) for copy in range(MOST_COPIES))
+        return same_resource and any(guid.startswith(named[2]) and policy.get("guid", guid) == guid for guid in guids)
 
     def _grantee(self, items: Sequence[Any], entity: EntityId) -> tuple[str, list[str]]:
         """Return the user and the accesses of the items.

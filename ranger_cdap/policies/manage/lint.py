@@ -19,7 +19,6 @@ from ranger_cdap.ranger_model.download import UserStore
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemCondition
 from servicedef import value_patterns
 
-_PATTERN = re.compile(r"[*?{]")
 _MACRO = re.compile(r"\{([^{}\\]*)\}")
 _KNOWN_MACROS = frozenset({"USER", "OWNER"})
 
@@ -40,12 +39,11 @@ class LintCode(StrEnum):
     PARENT_TOO = "parent-too"
     ENDS_ABOVE = "ends-above"
     NO_ATTRIBUTES = "no-attributes"
-    STOPS_GRANT = "stops-grant"
 
     @property
     def is_note(self) -> bool:
         """True if it depends on what is not known here, such as whether the entity exists, if it is a mistake."""
-        return self in (LintCode.STOPS_GRANT, LintCode.ENDS_ABOVE)
+        return self is LintCode.ENDS_ABOVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +75,13 @@ class KnownPrincipals:
 class LintContext:
     """Facts besides the policies.
 
-    `known`: the users and groups Ranger knows. `now`: in epoch milliseconds. `granted`: the resource levels of entities
-    whose creators get a policy of the sync job. `lacks_attributes`: whether a condition reads attributes of users or
-    groups that are never there, by its type and values. `inherits`: a policy on an entity counts for what is in it.
+    `known`: the users and groups Ranger knows. `now`: in epoch milliseconds. `lacks_attributes`: whether a
+    condition reads attributes of users or groups that are never there, by its type and values. `inherits`: a policy on
+    an entity counts for what is in it.
     """
 
     known: KnownPrincipals
     now: int
-    granted: Collection[tuple[str, ...]] = ()
     lacks_attributes: Callable[[PolicyItemCondition], bool] = lambda _: False
     inherits: bool = False
 
@@ -112,7 +109,6 @@ def lint(
             _resources(policy, model),
             _parents(policy, model),
             () if context.inherits else _ends(policy, descent),
-            _creators(policy, context.granted),
             _validity(policy, context.now),
             _conditions(policy, context.lacks_attributes),
             _items(policy, model),
@@ -188,23 +184,6 @@ def _conditions(policy: Policy, lacks_attributes: Callable[[PolicyItemCondition]
                     "it allows nothing, and denials apply"
                 )
                 yield f"{prefix}conditions[{number}]", LintCode.NO_ATTRIBUTES, message
-
-
-def _creators(policy: Policy, granted: Collection[tuple[str, ...]]) -> _Findings:
-    """Report a policy on exactly one entity: Ranger accepts no second one, which the creator's grant would be."""
-    values = {level: resource.values for level, resource in policy.resources.items()}
-    if set(values) not in map(set, granted) or policy.additional_resources or CREATORS_LABEL in policy.policy_labels:
-        return
-    if values.pop("program", ["*"]) != ["*"]:
-        return  # a grant is for an application with all programs
-    is_one = all(len(names) == 1 and not _PATTERN.search(names[0]) for names in values.values())
-    if is_one and not any(resource.is_excludes for resource in policy.resources.values()):
-        kind = max(values, key=list(next(path for path in granted if set(values) <= set(path))).index)
-        message = (
-            f"if this {kind} does not exist yet, its creator gets no grant: the sync job writes none beside another "
-            "policy on exactly it; one on a pattern or on the parent does not stop it"
-        )
-        yield "resources", LintCode.STOPS_GRANT, message
 
 
 def _validity(policy: Policy, now: int) -> _Findings:

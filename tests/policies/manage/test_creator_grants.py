@@ -13,6 +13,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.transfer import portable
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants import grant_policy
 from tests.spark_sync.grants.fixtures import life
 
@@ -76,6 +77,8 @@ GIVEN = granted()["policyItems"][0]
         {"policyPriority": 1},
         {"zoneName": "z"},
         {"conditions": [{"type": "ip", "values": ["*"]}]},
+        {"additionalResources": []},
+        {"additionalResources": [granted()["resources"], granted(ENTITIES[0])["resources"]]},
         {"additionalResources": [{"instance": {"values": ["*"]}}]},
         {"resources": {**granted()["resources"], "dataset": {"values": ["*"]}}},
         {"resources": {**granted()["resources"], "dataset": {"values": ["kv.$a", "b"]}}},
@@ -106,3 +109,11 @@ def test_a_group_and_delegation_belong_to_it_only_by_the_settings() -> None:
     assert not CreatorGrants("cdap_{namespace}").includes(granted(group="cdap_ns2"))
     delegating = {**granted(), "policyItems": [{**GIVEN, "delegateAdmin": True}]}
     assert CreatorGrants(delegate_admin=True).includes(delegating)
+
+
+def test_a_grant_listed_three_times_or_written_anew_is_known() -> None:
+    policy = granted()
+    assert PLAIN.includes({**policy, "additionalResources": [policy["resources"]] * 2})
+    copies = [grant_policy.as_copy(msgspec.convert(policy, Policy), life(entity=ENTITIES[1]), n) for n in range(21)]
+    known = [PLAIN.includes(msgspec.to_builtins(copy)) for copy in copies]
+    assert known == [True] * 20 + [False]

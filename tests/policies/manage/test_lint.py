@@ -110,10 +110,10 @@ CASES = [
         [("parent-too", "additionalResources[0].namespace")],
     ),
     (policy(resources={**NS1, "application": ["shop"], "program": ["*"]}, policyLabels=["ranger-cdap-sync"]), []),
-    (policy(resources={**NS1, "dataset": ["kv"]}), [("stops-grant", "resources")]),
+    (policy(resources={**NS1, "dataset": ["kv"]}), []),
     (
         policy(resources={**NS1, "application": ["shop"], "program": ["*"]}),
-        [("parent-too", "resources.program"), ("stops-grant", "resources")],
+        [("parent-too", "resources.program")],
     ),
     (policy(resources={**NS1, "application": ["shop"], "program": ["workflow.W"]}), []),
     (policy(resources={**NS1, "application": ["shop"]}), []),
@@ -142,8 +142,7 @@ CASES = [
 
 @pytest.mark.parametrize(("written", "found"), CASES)
 def test_what_is_found(written: dict[str, Any], found: list[tuple[str, str]]) -> None:
-    granted = [("instance", "namespace", "dataset"), ("instance", "namespace", "application", "program")]
-    context = replace(KNOWN, granted=granted, lacks_attributes=lambda condition: "USER" in condition.values[0])
+    context = replace(KNOWN, lacks_attributes=lambda condition: "USER" in condition.values[0])
     findings = lint([msgspec.convert(written, Policy)], MODEL, context)
     assert [(finding.code.value, finding.place) for finding in findings] == found
 

@@ -23,7 +23,7 @@ from spark_sync.status import StatusReport
 from tests.spark_sync.grants.fixtures import item
 from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, inventory, ours, row
 
-EDITED = ours(policy_items=[item("alice", "read"), item("bob", "read")])
+EDITED = ours(policy_items=[item("bob", "read")])
 TABLE = Invocation()
 
 
@@ -69,10 +69,7 @@ SENTENCES = {
     "missing": (find_drift([row(State.APPLIED)], [], None, SETTINGS),
                 "policy 7 of `alice` was deleted manually", "--adopt, --release"),
     "edited": (find_drift([row(State.APPLIED)], [EDITED], None, SETTINGS),
-               "policy 7 of `alice` was changed manually", "--adopt, --release"),
-    "edited, its entity gone": (find_drift([row(State.CLOSING)], [EDITED], None, SETTINGS),
-                                "policy 7 was changed manually and still exists, but its entity is deleted",
-                                "--release, --revoke"),
+               "policy 7 no longer gives `alice` their right, which a person took", "--adopt, --release"),
     "outdated": (find_drift([row(State.APPLIED)], [ours()], None, replace(SETTINGS, gives={"dataset": ("admin",)})),
                  "the grant of `alice` is by former settings (not recorded)", "sync regrant"),
     "unknown": (find_drift([], [], inventory(KV), SETTINGS),
@@ -114,7 +111,7 @@ def test_a_finding_for_programs() -> None:
         "state": "applied",
         "creator": "alice",
         "policy_id": 7,
-        "what": "policy 7 of `alice` was changed manually",
+        "what": "policy 7 no longer gives `alice` their right, which a person took",
         "actions": ["adopt", "release"],
     }
 

@@ -79,7 +79,8 @@ def foreign(ranger: Ranger, user: str = "bob", **fields: Any) -> Policy:
     )
     for name, value in fields.items():
         setattr(policy, name, value)
-    return ranger.admin.create_policy(policy)
+    made = ranger.admin.create_policy(policy)
+    return next(each for each in ranger.policies() if each.id == made.id)
 
 
 class MemoryLedger:

@@ -264,7 +264,7 @@ class Histories(RuleBasedStateMachine):
     def each_policy_is_on_exactly_one_entity(self) -> None:
         for policy in self.world.policies():
             assert policy.resources
-            assert not policy.additional_resources
+            assert policy.additional_resources == [policy.resources]
             assert all(len(level.values) == 1 and level.values[0] for level in policy.resources.values())
 
     @invariant()

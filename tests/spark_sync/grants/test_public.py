@@ -67,36 +67,29 @@ def test_a_policy_above_holds_as_before_and_ours_is_taken_back(
     assert (closed.state, ranger.policies(), rights(ranger)) == (State.CLOSED, [theirs], before)
 
 
-# A policy on exactly the entity: nothing goes in beside it, and nothing is added to it.
-ON_THE_ENTITY: dict[str, dict[str, Any]] = {
-    "denied to everybody": {"deny_policy_items": [public("write")]},
-    "everybody excepted from what is allowed": {"allow_exceptions": [public("write")]},
-    "everybody excepted from what is denied": {
-        "deny_policy_items": [item("bob", "write")],
-        "deny_exceptions": [public("write")],
-    },
+# A policy on exactly the entity: ours stands beside it, and nothing is added to it.
+ON_THE_ENTITY: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "denied to everybody": ({"deny_policy_items": [public("write")]}, {"read", "admin", "execute"}),
+    "everybody excepted from what is allowed": ({"allow_exceptions": [public("write")]}, {*ALL}),
+    "everybody excepted from what is denied": (
+        {"deny_policy_items": [item("bob", "write")], "deny_exceptions": [public("write")]},
+        {*ALL},
+    ),
+    "allowed to everybody": ({"policy_items": [public("read")]}, {*ALL}),
 }
 
 
-@pytest.mark.parametrize("fields", ON_THE_ENTITY.values(), ids=ON_THE_ENTITY)
-def test_a_denial_on_the_entity_itself_is_left_as_it_is(ranger: Ranger, fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("fields", "during"), ON_THE_ENTITY.values(), ids=ON_THE_ENTITY)
+def test_a_policy_on_the_entity_itself_holds_and_is_left_as_it_is(
+    ranger: Ranger, fields: dict[str, Any], during: set[str]
+) -> None:
     theirs = foreign(ranger, **fields)
     before = rights(ranger)
-    (blocked,) = send(ranger, life())
-    assert blocked.state is State.BLOCKED
-    assert f"policy {theirs.id} (`theirs`)" in blocked.reason
-    assert rights(ranger) == before
-    (closed,) = send(ranger, gone(blocked))
-    assert (closed.state, ranger.policies()) == (State.CLOSED, [theirs])
-
-
-def test_access_of_everyone_is_not_the_creators_and_outlives_their_life(ranger: Ranger) -> None:
-    foreign(ranger, policy_items=[public("read")])
-    before = rights(ranger)
-    (blocked,) = send(ranger, life())
-    assert (blocked.state, rights(ranger)) == (State.BLOCKED, before)
-    (closed,) = send(ranger, gone(blocked))
-    assert (closed.state, rights(ranger)) == (State.CLOSED, before)
+    (applied,) = send(ranger, life())
+    assert applied.state is State.APPLIED
+    assert rights(ranger) == before | {"alice": during}
+    (closed,) = send(ranger, gone(applied))
+    assert (closed.state, ranger.policies(), rights(ranger)) == (State.CLOSED, [theirs], before)
 
 
 # What a person writes about everybody into the policy that we made.
@@ -107,16 +100,18 @@ INTO_OURS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("fields", INTO_OURS.values(), ids=INTO_OURS)
-def test_what_a_person_wrote_into_our_policy_is_neither_overwritten_nor_deleted(
+def test_what_a_person_wrote_into_our_policy_outlives_the_creators_right(
     ranger: Ranger, fields: dict[str, Any]
 ) -> None:
     (applied,) = send(ranger, life())
     edited = edit(ranger, fields)
-    before = rights(ranger)
-    for before_it in (gone(applied), wants(applied, "read")):
-        (kept,) = send(ranger, before_it)
-        assert kept.reason.startswith(f"edited: policy {edited.id} was changed manually")
-    assert (ranger.policies(), rights(ranger)) == ([edited], before)
+    (changed,) = send(ranger, wants(applied, "read"))
+    assert (changed.state, rights(ranger)["alice"]) == (State.APPLIED, {"read"})
+    (closed,) = send(ranger, gone(changed))
+    (policy,) = ranger.policies()
+    assert (closed.state, policy.guid, policy.is_enabled) == (State.CLOSED, edited.guid, True)
+    assert policy.policy_items == [each for each in edited.policy_items if each.groups]
+    assert policy.deny_policy_items == edited.deny_policy_items
 
 
 def edit(ranger: Ranger, fields: dict[str, Any]) -> Policy:

@@ -11,6 +11,7 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Secret
+from ranger_cdap.errors import RequestRejected
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from spark_sync.grants import push as pushing
 from spark_sync.grants.plan_settings import plan_settings
@@ -95,14 +96,15 @@ def test_the_rate_holds_for_all_threads_together(ranger: Ranger) -> None:
 
 def test_the_next_life_is_not_given_before_the_one_before_is_taken_back(ranger: Ranger) -> None:
     (applied,) = send(ranger, life())
-    (policy,) = ranger.policies()
-    policy.description = "mine now"
-    ranger.admin.update_policy(policy)
     ledger = MemoryLedger([gone(applied), life("bob", number=2), *datasets(3)])
-    found = pushed(ranger, ledger)
+
+    def refuse(name: str, _: int) -> None:
+        if name == "delete_policy":
+            raise RequestRejected("not now")
+
+    found = pushed(ranger, ledger, Watched(ranger.sync, before=refuse))
     assert ledger.states() == {State.APPLIED: 3, State.CLOSING: 1, State.PENDING: 1}
     assert (found.trouble, len(ranger.policies())) == ("", 4)
-    ranger.admin.delete_policy(policy.id or -1)
     pushed(ranger, ledger)
     assert ledger.states() == {State.APPLIED: 4, State.CLOSED: 1}
     assert {item.users[0] for policy in ranger.policies() for item in policy.policy_items} == {"alice", "bob"}

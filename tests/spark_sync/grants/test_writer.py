@@ -15,12 +15,13 @@ from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError, Reque
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import content_of, guid_of, overwritten
+from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, content_of, guid_of, overwritten
 from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, former_contents, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.refusals import RESOURCE_TAKEN
 from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import MANUAL_TERMS, State
+from spark_sync.reconcile.overrides import retry
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.grants.fixtures import (
     ALL,
@@ -83,53 +84,121 @@ def test_ours_is_taken_back_even_if_its_user_was_configured_as_a_non_creator_sin
     assert ranger.policies() == []
 
 
-EDITS: dict[str, Callable[[Policy], None]] = {
-    "another user": lambda policy: policy.policy_items[0].users.append("bob"),
-    "fewer accesses": lambda policy: policy.policy_items[0].accesses.pop(),
-    "a deny item": lambda policy: policy.deny_policy_items.append(item("alice", "write")),
-    "switched off": lambda policy: setattr(policy, "is_enabled", False),
-    "another name": lambda policy: setattr(policy, "name", "renamed"),
-    "a description": lambda policy: setattr(policy, "description", "mine now"),
+# An edit by a person, how they took the right by it (empty: they did not), and whose items are left after the life.
+EDITS: dict[str, tuple[Callable[[Policy], None], str, list[list[str]] | None]] = {
+    "another user": (lambda policy: policy.policy_items[0].users.append("bob"), "", [["bob"]]),
+    "another item": (lambda policy: policy.policy_items.append(item("bob", "read")), "", [["bob"]]),
+    "another name": (lambda policy: setattr(policy, "name", "renamed"), "", []),
+    "a description": (lambda policy: setattr(policy, "description", "mine now"), "", []),
+    "fewer accesses": (lambda policy: policy.policy_items[0].accesses.pop(), "took execute of `alice` out of", None),
+    "another user instead": (
+        lambda policy: setattr(policy.policy_items[0], "users", ["bob"]),
+        "took admin, execute, read, write of `alice` out of",
+        [["bob"]],
+    ),
+    "a deny item": (
+        lambda policy: policy.deny_policy_items.append(item("alice", "write")),
+        "denies `alice` in",
+        [],
+    ),
+    "disabled": (lambda policy: setattr(policy, "is_enabled", False), "disabled", []),
 }
 
 
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_a_policy_edited_by_hand_is_left_alone(ranger: Ranger, edit: Callable[[Policy], None]) -> None:
-    (applied,) = send(ranger, life())
+def edit_ours(ranger: Ranger, edit: Callable[[Policy], None]) -> Policy:
     (policy,) = ranger.policies()
     edit(policy)
     ranger.admin.update_policy(policy)
-    before = ranger.policies()
-    (kept,) = send(ranger, gone(applied))
-    assert kept.state is State.CLOSING
-    assert kept.reason.startswith(f"edited: policy {policy.id} ")
-    if policy.is_enabled:  # beside a disabled policy Ranger accepts another one on the same resource
-        (again,) = send(ranger, life())
-        assert again.state is State.BLOCKED
-        assert again.reason.startswith(f"edited: policy {policy.id} ")
-    assert ranger.policies() == before
+    (edited,) = ranger.policies()
+    return edited
 
 
-def test_somebody_elses_policy_on_the_resource_is_left_alone_and_named(ranger: Ranger) -> None:
-    theirs = foreign(ranger)
-    (blocked,) = send(ranger, life())
-    assert blocked.state is State.BLOCKED
-    assert f"policy {theirs.id} (`theirs`)" in blocked.reason
-    assert "add read, write, admin, execute for `alice`" in blocked.reason
-    assert ranger.policies() == [theirs]
-    (closed,) = send(ranger, gone(blocked))
+@pytest.mark.parametrize(("edit", "taken", "left"), EDITS.values(), ids=EDITS)
+def test_of_an_edited_policy_the_end_of_the_life_takes_exactly_what_was_ours(
+    ranger: Ranger, edit: Callable[[Policy], None], taken: str, left: list[list[str]] | None
+) -> None:
+    (applied,) = send(ranger, life())
+    edited = edit_ours(ranger, edit)
+    (closed,) = send(ranger, gone(applied))
     assert closed.state is State.CLOSED
-    assert ranger.policies() == [theirs]
+    rest = ranger.policies()
+    if left is None:
+        assert rest == []
+        return
+    (policy,) = rest
+    assert [item.users for item in policy.policy_items] == left
+    assert policy == edited or CREATORS_LABEL not in policy.policy_labels
+    kept = (policy.name, policy.description, policy.resources, policy.deny_policy_items)
+    assert kept == (edited.name, edited.description, edited.resources, edited.deny_policy_items)
+    assert policy.is_enabled is (edited.is_enabled and bool(policy.items()))
+    (again,) = send(ranger, gone(applied))
+    assert (again.state, ranger.policies()) == (State.CLOSED, rest)
 
 
-def test_somebody_elses_policy_that_has_our_name_is_left_alone(ranger: Ranger) -> None:
+@pytest.mark.parametrize(("edit", "taken", "left"), EDITS.values(), ids=EDITS)
+def test_a_right_that_a_person_took_is_not_written_again_until_retried(
+    ranger: Ranger, edit: Callable[[Policy], None], taken: str, left: list[list[str]] | None
+) -> None:
+    (applied,) = send(ranger, life())
+    edited = edit_ours(ranger, edit)
+    (after,) = send(ranger, wants(applied, *ALL))
+    assert ranger.policies() == [edited]
+    if not taken:
+        assert (after.state, after.taken, after.applied) == (State.APPLIED, "", applied.applied)
+        return
+    assert (after.state, after.taken) == (State.BLOCKED, after.reason)
+    assert after.reason.startswith("taken: ")
+    assert f" {taken} policy {edited.id} (`{edited.name}`)" in after.reason
+    (again,) = send(ranger, wants(after, "read"))
+    assert (again.state, again.reason, ranger.policies()) == (State.BLOCKED, after.reason, [edited])
+    retried = retry(after)
+    assert retried is not None
+    (given,) = send(ranger, retried)
+    assert (given.state, given.taken) == (State.APPLIED, "")
+    assert edited in ranger.policies()
+    (closed,) = send(ranger, gone(given))
+    assert closed.state is State.CLOSED
+    assert not any("alice" in one.users for policy in ranger.policies() for one in policy.policy_items)
+
+
+def test_a_policy_moved_to_another_resource_is_the_persons_and_a_new_one_is_written(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    elsewhere = resource(namespace="ns2", dataset="kv")
+
+    def move(policy: Policy) -> None:
+        policy.resources, policy.additional_resources = elsewhere, [elsewhere]
+
+    moved = edit_ours(ranger, move)
+    (given,) = send(ranger, wants(applied, *ALL))
+    assert (given.state, given.copy) == (State.APPLIED, 1)
+    (new,) = (policy for policy in ranger.policies() if policy.id != moved.id)
+    assert (new.id, new.guid) == (given.policy_id, guid_of(given, "cdap"))
+    assert new.guid != moved.guid
+    (closed,) = send(ranger, gone(given))
+    assert (closed.state, ranger.policies()) == (State.CLOSED, [moved])
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_another_policy_on_the_resource_is_no_obstacle_and_left_alone(ranger: Ranger, times: int) -> None:
+    on = resource(namespace="ns1", dataset="kv")
+    theirs = foreign(ranger, additional_resources=[on] * (times - 1))
+    (applied,) = send(ranger, life())
+    assert applied.state is State.APPLIED
+    (ours,) = (policy for policy in ranger.policies() if policy.id != theirs.id)
+    assert ours.additional_resources == [on] * (2 if times == 2 else 1)
+    assert send(ranger, life()) == [applied]
+    (closed,) = send(ranger, gone(applied))
+    assert (closed.state, ranger.policies()) == (State.CLOSED, [theirs])
+
+
+def test_another_policy_that_has_our_name_is_no_obstacle_and_left_alone(ranger: Ranger) -> None:
     (give,) = steps(ranger, life())
     assert isinstance(give, CreateGrant)
     theirs = foreign(ranger, name=give.policy.name, resources=resource(instance="other"))
-    (blocked,) = send(ranger, life())
-    assert blocked.state is State.BLOCKED
-    assert f"policy {theirs.id}" in blocked.reason
-    assert ranger.policies() == [theirs]
+    (applied,) = send(ranger, life())
+    assert applied.state is State.APPLIED
+    (closed,) = send(ranger, gone(applied))
+    assert (closed.state, ranger.policies()) == (State.CLOSED, [theirs])
 
 
 def test_an_unknown_user_stays_pending_until_ranger_knows_him(ranger: Ranger) -> None:
@@ -176,18 +245,19 @@ def test_a_profile_that_gives_nothing_any_more_takes_back(ranger: Ranger) -> Non
     assert (known.applied, known.policy_id, ranger.policies()) == ((), -1, [])
 
 
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_a_change_of_the_profile_leaves_an_edited_policy_alone(ranger: Ranger, edit: Callable[[Policy], None]) -> None:
+def test_a_change_of_the_profile_changes_only_ours_in_an_edited_policy(ranger: Ranger) -> None:
     (applied,) = send(ranger, life())
+    edited = edit_ours(ranger, lambda policy: policy.policy_items[0].users.append("bob"))
+    (changed,) = send(ranger, wants(applied, "read"))
     (policy,) = ranger.policies()
-    edit(policy)
-    ranger.admin.update_policy(policy)
-    before = ranger.policies()
-    for accesses in (("read",), ()):
-        (blocked,) = send(ranger, wants(applied, *accesses))
-        assert blocked.state is State.BLOCKED
-        assert blocked.reason.startswith(f"edited: policy {policy.id} was changed manually")
-    assert ranger.policies() == before
+    assert (changed.state, changed.applied, policy.guid) == (State.APPLIED, ("read",), edited.guid)
+    assert {(one.users[0], access.type) for one in policy.policy_items for access in one.accesses} == {
+        ("alice", "read"),
+        *(("bob", access) for access in ALL),
+    }
+    (known,) = send(ranger, wants(changed))
+    (policy,) = ranger.policies()
+    assert (known.state, [one.users for one in policy.policy_items]) == (State.KNOWN, [["bob"]])
 
 
 def test_an_edit_between_read_and_write_is_reported_with_the_overwritten_version(ranger: Ranger) -> None:
@@ -215,16 +285,17 @@ def test_an_edit_between_read_and_write_is_reported_with_the_overwritten_version
     assert (closed.state, ranger.policies()) == (State.CLOSED, [])
 
 
-def test_a_change_that_ranger_refuses_is_tried_once(ranger: Ranger) -> None:
+@pytest.mark.parametrize(("code", "tries"), [(3999, 1), (RESOURCE_TAKEN, MOST_LISTED - LISTED + 1)])
+def test_a_change_that_ranger_refuses_is_tried_once_or_listed_ten_times(ranger: Ranger, code: int, tries: int) -> None:
     (applied,) = send(ranger, life())
 
     def refuse(name: str, _: int) -> None:
         if name == "update_policy":
-            raise RequestRejected("another policy has the resource", reason_codes=(RESOURCE_TAKEN,))
+            raise RequestRejected("no", reason_codes=(code,))
 
     watched = Watched(ranger.sync, before=refuse)
     (failed,) = send(ranger, wants(applied, "read"), by=watched)
-    assert (failed.state, watched.writes) == (State.FAILED, ["update_policy"])
+    assert (failed.state, watched.writes) == (State.FAILED, ["update_policy"] * tries)
 
 
 SETTINGS = PlanSettings("cdap", "cdap", frozenset({"root"}))
@@ -265,7 +336,7 @@ def test_a_policy_deleted_by_hand_is_not_made_again(ranger: Ranger) -> None:
     (applied,) = send(ranger, life())
     ranger.admin.delete_policy(applied.policy_id)
     (blocked,) = send(ranger, wants(applied, "read"))
-    assert blocked.reason == f"edited: policy {applied.policy_id} was deleted manually"
+    assert blocked.reason == blocked.taken == f"taken: policy {applied.policy_id} was deleted"
     assert (blocked.state, ranger.policies()) == (State.BLOCKED, [])
     (closed,) = send(ranger, gone(blocked))
     assert closed.state is State.CLOSED

@@ -11,6 +11,7 @@ from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from spark_sync.grants.grant_policy import content_of
+from spark_sync.grants.observe import observed
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.baseline import Inventory
 from spark_sync.reconcile.drift import RELEASED, find_drift, survey
@@ -19,7 +20,8 @@ from spark_sync.reconcile.repair import RepairAction, Repairs, actions, repair_a
 from tests.spark_sync.grants.fixtures import item, resource
 from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, changed, inventory, ours, row
 
-EDITED = ours(policy_items=[*ours().policy_items, item("bob", "read")])
+WIDENED = ours(policy_items=[*ours().policy_items, item("bob", "read")])
+EDITED = ours(policy_items=[item("bob", "read")])
 APPLIED, KNOWN = row(State.APPLIED), row(State.KNOWN, creator=None)
 
 CASES: dict[str, tuple[list[Life], list[Policy], Inventory | None, list[str]]] = {
@@ -37,12 +39,15 @@ CASES: dict[str, tuple[list[Life], list[Policy], Inventory | None, list[str]]] =
     "gone, as the ledger knows": ([row(State.CLOSED)], [], inventory(), []),
     "deleted by hand": ([APPLIED], [], inventory(KV), ["missing 1"]),
     "deleted by hand, noticed": ([row(State.BLOCKED)], [], None, ["missing 1"]),
-    "blocked by somebody else's policy": ([row(State.BLOCKED, policy_id=-1, written="")], [], None, []),
+    "never allowed": ([row(State.BLOCKED, policy_id=-1, written="")], [], None, []),
+    "somebody added": ([APPLIED], [WIDENED], None, []),
+    "renamed": ([APPLIED], [ours(name="renamed")], None, []),
     "edited": ([APPLIED], [EDITED], None, ["edited 1"]),
     "edited, noticed": ([row(State.BLOCKED)], [EDITED], None, ["edited 1"]),
     "switched off": ([APPLIED], [ours(is_enabled=False)], None, ["edited 1"]),
-    "its label taken off": ([APPLIED], [ours(policy_labels=[])], None, ["edited 1"]),
-    "edited and its entity gone": ([row(State.CLOSING)], [EDITED], None, ["edited 1"]),
+    "its label taken off": ([APPLIED], [ours(policy_labels=[])], None, []),
+    "denied": ([APPLIED], [ours(deny_policy_items=[item("alice", "read")])], None, ["edited 1"]),
+    "edited and its entity gone": ([row(State.CLOSING)], [EDITED], None, []),
     "to be taken back, not sent yet": ([row(State.CLOSING)], [ours()], None, []),
     "to be taken back, never written down": ([row(State.CLOSING, written="", policy_id=-1)], [ours()], None, []),
     "not in the ledger": ([], [ours()], None, ["unrecorded 1"]),
@@ -100,9 +105,6 @@ REPAIRS: dict[str, tuple[RepairAction, list[Life], list[Policy], Inventory | Non
     "edited, noticed: adopt": (ADOPT, [row(State.BLOCKED)], [EDITED], None, "1 applied alice"),
     "edited: release": (RELEASE, [APPLIED], [EDITED], None, "1 known alice released"),
     "edited: revoke": (REVOKE, [APPLIED], [EDITED], None, NO),
-    "edited, entity gone: adopt": (ADOPT, [row(State.CLOSING)], [EDITED], None, NO),
-    "edited, entity gone: release": (RELEASE, [row(State.CLOSING)], [EDITED], None, "1 closed alice released"),
-    "edited, entity gone: revoke": (REVOKE, [row(State.CLOSING)], [EDITED], None, "1 closing alice"),
     "missing: adopt": (ADOPT, [APPLIED], [], None, "1 known alice its"),
     "missing: release": (RELEASE, [APPLIED], [], None, "1 known alice its"),
     "missing: revoke": (REVOKE, [APPLIED], [], None, NO),
@@ -132,7 +134,7 @@ REPAIRS: dict[str, tuple[RepairAction, list[Life], list[Policy], Inventory | Non
     "unrecorded, a group: revoke": (REVOKE, [KNOWN], [ONLY_GROUPS], None, NO),
     "leftover: adopt": (ADOPT, [row(State.CLOSED)], [ours()], None, NO),
     "leftover: release": (RELEASE, [row(State.CLOSED)], [ours()], None, "1 closed alice released"),
-    "leftover: revoke": (REVOKE, [row(State.CLOSED)], [EDITED], None, "1 closing alice"),
+    "leftover: revoke": (REVOKE, [row(State.CLOSED)], [WIDENED], None, "1 closing alice"),
     "two unrecorded: revoke": (
         REVOKE, [], [ours(), ours(number=2, policy_id=8)], None, "1 closing alice, 2 closing alice",
     ),
@@ -161,8 +163,17 @@ def told(life: Life) -> str:
     return f"{life.number} {life.state} {life.creator or '-'} {life.reason.partition(':')[0].partition(' ')[0]}".strip()
 
 
+def test_a_taken_right_that_is_adopted_counts_as_what_was_written() -> None:
+    taken = row(State.BLOCKED, taken="taken: `admin` disabled policy 7", reason="taken: `admin` disabled policy 7")
+    disabled = ours(is_enabled=False)
+    (change,) = repaired(ADOPT, [taken], [disabled], None).changes
+    (life,) = change.lives
+    assert (life.state, life.taken) == (State.APPLIED, "")
+    assert observed(life, disabled, SETTINGS) == life
+
+
 def test_what_is_adopted_is_remembered_as_it_stands() -> None:
-    policy = ours(policy_items=[item("alice", "write", "read")], version=12)
+    policy = ours(policy_items=[item("alice", "write", "read")], version=12)  # two were taken
     (change,) = repaired(ADOPT, [APPLIED], [policy], None).changes
     (life,) = change.lives
     assert (life.applied, life.written) == (("read", "write"), content_of(policy))

@@ -18,6 +18,7 @@ from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import MANUAL, Life, State
 from spark_sync.reconcile.drift import RELEASED
 from spark_sync.reconcile.overrides import assign, forget, is_doubted, retry
+from tests.spark_sync.grants.fixtures import item
 from tests.spark_sync.reconcile.drift_fixtures import ALL, BEGUN, KV, RangerInMemory, changed, ours, push, row
 
 NEVER = frozenset({"root"})
@@ -76,14 +77,15 @@ def test_what_is_tried_anew_is_still_known_as_ours() -> None:
     assert life.written == row(State.BLOCKED).written
 
 
-def test_a_retry_restores_a_deleted_policy_and_leaves_an_edited_one() -> None:
-    life = retry(row(State.BLOCKED))
+def test_a_retry_gives_what_a_person_took_by_another_policy_and_leaves_theirs() -> None:
+    life = retry(row(State.BLOCKED, taken="taken: `admin` disabled policy 7"))
     assert life is not None
-    deleted, edited = RangerInMemory([]), RangerInMemory([ours(is_enabled=False)])
-    assert told(push([life], deleted)) == "1 applied alice"
-    assert len(deleted.policies) == 1
-    assert told(push([life], edited)) == "1 blocked alice"
-    assert edited.policies[7] == ours(is_enabled=False)
+    assert (life.taken, life.copy) == ("", 1)
+    for left in ([], [ours(is_enabled=False)]):
+        ranger = RangerInMemory(left)
+        assert told(push([life], ranger)) == "1 applied alice"
+        assert ranger.holdings() == RangerInMemory([ours()]).holdings()
+        assert [ranger.policies[policy.id] for policy in left] == left
 
 
 ASSIGNED = {
@@ -147,12 +149,14 @@ def test_the_former_creator_loses_his_grant_before_the_next_one_gets_his() -> No
     assert {who for _, who, _ in ranger.holdings()} == {"bob"}
 
 
-def test_the_next_creator_waits_while_the_former_ones_policy_can_not_be_taken_back() -> None:
-    before, edited = [row(State.APPLIED)], ours(is_enabled=False)
-    ranger = RangerInMemory([edited])
+def test_the_next_creator_does_not_wait_for_what_people_edited() -> None:
+    before = [row(State.APPLIED)]
+    ranger = RangerInMemory([ours(policy_items=[*ours().policy_items, item("carol", "read")])])
     after = push(changed(before, [assigned(before)]), ranger)
-    assert told(after) == "1 closing alice, 2 pending bob"
-    assert list(ranger.policies.values()) == [edited]
+    assert told(after).startswith("1 closed alice")
+    assert told(after).endswith("2 applied bob")
+    held = {(who, access) for _, who, access in ranger.holdings()}
+    assert held == {("carol", "read"), *(("bob", access) for access in ALL)}
 
 
 DOUBTED = {

@@ -1,0 +1,55 @@
+"""Mutants of the rule for policies that people edit: each leaves out one clause, which a seed must show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+from unittest.mock import patch
+
+from ranger_cdap.ranger_model.document import replaced
+from spark_sync.grants import observe, writer
+from spark_sync.grants.grant_policy import content_of
+from spark_sync.grants.own_right import OwnRight
+from spark_sync.grants.plan import WITHOUT_GRANT
+from spark_sync.ledger.life import State
+
+Mutant = Callable[[], Any]
+
+_as_copy = writer.as_copy
+_observed = observe.observed
+
+
+def _swap(owner: Any, name: str, new: Any) -> Mutant:
+    return lambda: patch.object(owner, name, new)
+
+
+def _unedited_only(step: Any, ours: Any, written: Any) -> Any:
+    return None if content_of(ours) in step.contents else ours
+
+
+def _whole(step: Any, ours: Any, written: Any) -> Any:
+    return None
+
+
+def _without_items(self: Any, policy: Any) -> Any:
+    return replaced(policy, policy_items=[])
+
+
+def _given_again(life: Any, there: Any, planning: Any) -> Any:
+    after = _observed(life, there, planning)
+    return after.become(State.PENDING, taken="", copy=after.copy + 1, **WITHOUT_GRANT) if after.taken else after
+
+
+def _first(policy: Any, life: Any, copy: int) -> Any:
+    return _as_copy(policy, life, 0)
+
+
+PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, str]]] = {
+    "a policy that was moved counts as ours": (_swap(observe, "covers", lambda *_: True), "move"),
+    "an edited policy is left as it is at the end": (_swap(writer, "_rest", _unedited_only), "add_item"),
+    "an edited policy is deleted at the end": (_swap(writer, "_rest", _whole), "add_item"),
+    "items of people are written over": (_swap(OwnRight, "out_of", _without_items), "add_item"),
+    "what a person took is given again": (_swap(observe, "observed", _given_again), "remove_name"),
+    "a policy that became a person's is written again": (_swap(writer, "as_copy", _first), "move"),
+}
+"""Each with a move that is made in the seed that shows it."""
