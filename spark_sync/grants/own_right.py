@@ -24,11 +24,13 @@ from servicedef import service_definition
 
 @dataclass(frozen=True, slots=True)
 class OwnRight:
-    """Access types of a creator, and of the group that gets the same; `delegated`: the creator may pass them on."""
+    """Access types of a creator, and of the groups that get the same.
+
+    That the creator may pass them on in a policy of ours is ours, too: who left it there cannot be told.
+    """
 
     user: str
     accesses: frozenset[str]
-    delegated: bool = False
     groups: frozenset[str] = frozenset()
 
     def taken_from(self, policy: Policy) -> str:
@@ -57,7 +59,7 @@ class OwnRight:
         users = [name for name in item.users if name == self.user]
         groups = [name for name in item.groups if name in self.groups]
         ours = [access for access in item.accesses if access.is_allowed and access.type in self.accesses]
-        if not (users or groups) or not (ours or (users and self.delegated and item.delegate_admin)):
+        if not (users or groups) or not (ours or (users and item.delegate_admin)):
             yield item
             return
         others = [name for name in item.users if name not in users]
@@ -65,9 +67,20 @@ class OwnRight:
         if others or other_groups or item.roles:
             yield replaced(item, users=others, groups=other_groups)
         left = [access for access in item.accesses if access not in ours]
-        delegates = item.delegate_admin and not self.delegated
-        if left or delegates:
-            yield replaced(item, users=users, groups=groups, roles=[], accesses=left, delegate_admin=delegates)
+        if left:
+            yield replaced(item, users=users, groups=groups, roles=[], accesses=left, delegate_admin=False)
+
+
+def given(policy: Policy) -> frozenset[tuple[str, str, str, bool, str]]:
+    """Return all that the allow items of a policy give, one name and access type at a time."""
+    return frozenset(
+        (kind, name, access.type, item.delegate_admin, str(item.conditions))
+        for item in policy.policy_items
+        for kind, names in (("user", item.users), ("group", item.groups), ("role", item.roles))
+        for name in names
+        for access in item.accesses
+        if access.is_allowed
+    )
 
 
 def covers(policy: Policy, resource: Mapping[str, str]) -> bool:

@@ -144,13 +144,12 @@ def own_right(life: Life, settings: PlanSettings, wanted: tuple[str, ...] = ()) 
     `wanted`: the access types that a killed run may have sent, if the ledger does not record any.
     """
     patterns = {settings.extra_group, *([life.terms.extra_group] if life.terms else [])}
-    delegated = settings.delegate_admin or (life.terms is not None and life.terms.delegate_admin)
     groups = set[str]()
     for pattern in patterns:
         with suppress(UnsafeGrant):
             groups.add(group_for(life.entity, pattern))
     accesses = frozenset(life.applied or wanted or life.accesses or ACCESS_TYPES)
-    return OwnRight(life.holder, accesses, delegated=delegated, groups=frozenset(groups - {""}))
+    return OwnRight(life.holder, accesses, groups=frozenset(groups - {""}))
 
 
 def former_contents(life: Life, settings: PlanSettings) -> Iterator[str]:

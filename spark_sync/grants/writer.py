@@ -11,7 +11,7 @@ from ranger_cdap.errors import NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, as_copy, content_of, listed, overwritten
-from spark_sync.grants.own_right import covers, touches
+from spark_sync.grants.own_right import covers, given, touches
 from spark_sync.grants.plan import CreateGrant, NoOp, RevokePolicy, Step
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.refusals import NAME_TAKEN, is_taken, unknown_principal
@@ -97,9 +97,9 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, copy: int
         written = life.written or wanted
         if reason := step.right.taken_from(ours):
             return _taken(step, reason, ours, copy)
-        if step.right.accesses == frozenset(step.grant.accesses) and life.terms in (None, step.terms):
-            return _applied(step, ours, copy, written=written)
         policy = replaced(ours, policy_items=[*step.right.out_of(ours).policy_items, *policy.policy_items])
+        if given(policy) == given(ours):
+            return _applied(step, ours, copy, written=written)
         answer = ranger.update_policy(policy)
     else:
         policy = replaced(policy, id=ours.id, version=ours.version)

@@ -505,3 +505,7 @@ def breaches(world: World) -> Iterator[str]:
             given = [policy for policy in world.policies_of(life) if covers(policy, on)]
             if not any(_gives(policy, life.creator or "") for policy in given):
                 yield f"law 7: {life.creator} lacks {life.entity}: {life.state}, {life.reason}"
+            newest = next((policy for policy in given if policy.guid == guid_of(life, "cdap")), None)
+            delegates = newest and any(i.delegate_admin for i in newest.policy_items if life.creator in i.users)
+            if newest and delegates is not world.delegate:
+                yield f"law 7: {life.creator} may pass {life.entity} on is {delegates}, not as set"
