@@ -35,7 +35,7 @@ _INSTANCE = re.compile(r"[a-zA-Z0-9_-]+", re.ASCII)
 
 
 MOST_COPIES: Final = 20
-"""Policies of one life that people may move to other resources before somebody has to look."""
+"""Policies of one life that people may move to other resources before its grant fails."""
 
 
 def grant_guid(instance: str, entity: EntityId, life: int, copy: int = 0) -> str:
