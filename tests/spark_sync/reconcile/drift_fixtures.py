@@ -94,9 +94,6 @@ class RangerInMemory:
     def policy_by_guid(self, service: str, guid: str) -> Policy | None:
         return next((policy for policy in self.policies.values() if policy.guid == guid), None)
 
-    def policy_by_name(self, service: str, name: str) -> Policy | None:
-        return next((policy for policy in self.policies.values() if policy.name == name), None)
-
     def delete_policy(self, policy_id: int) -> None:
         if self.policies.pop(policy_id, None) is None:
             raise NotFound("no such policy")

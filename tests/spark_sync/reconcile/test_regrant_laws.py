@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace as replaced
 
-from ranger_cdap.cdap.entity import EntityId, to_resource
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.grant import granted_resource
 from ranger_cdap.cdap.profile import load_profile, profile_names
 from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSettings
 from ranger_cdap.errors import InvalidInput
@@ -116,10 +117,6 @@ class Configured:
 CONFIGURED: Final = st.builds(Configured, PROFILES, st.booleans(), GROUPS, st.sampled_from(sorted(PLUGINS)))
 
 
-def levels_of(entity: EntityId) -> dict[str, str]:
-    return to_resource(entity, "cdap") | ({"program": "*"} if entity.type == "application" else {})
-
-
 class Regrants(RuleBasedStateMachine):
     """Entities come and go, settings change, runs are killed, people decide; and now and then there is a regrant."""
 
@@ -208,7 +205,7 @@ class Regrants(RuleBasedStateMachine):
 
     @rule(entity=PLACES)
     def write_one_beforehand(self, entity: EntityId) -> None:
-        there = {level: PolicyResource(values=[value]) for level, value in levels_of(entity).items()}
+        there = {level: PolicyResource(values=[value]) for level, value in granted_resource(entity, "cdap").items()}
         number = max([100, *(n for n in self.ranger.policies if n), *self.theirs]) + 1
         items, name = [item("carol", "read"), item("alice", "read")], f"theirs-{number}"
         self.ranger.policies[number] = self.theirs[number] = Policy(
