@@ -6,11 +6,12 @@ A policy that they moved to another resource is theirs, and the next push writes
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from ranger_cdap.cdap.grant import granted_resource
 from ranger_cdap.config import Settings
@@ -39,8 +40,8 @@ def observe(
         RangerAdminError: Ranger Admin cannot be read; nothing is recorded.
     """
     file = settings.sync.state_dir / _FILE
-    lives = ledger.lives((State.APPLIED, State.BLOCKED))
-    if not lives or 0 <= now - _looked(file) < EVERY:
+    # In this order: a run that follows comes every second, and must not read all lives for nothing.
+    if 0 <= now - _looked(file) < EVERY or not (lives := ledger.lives((State.APPLIED, State.BLOCKED))):
         return
     connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
     with connection as reader:
@@ -79,8 +80,6 @@ def observed(life: Life, there: Policy | None, planning: PlanSettings) -> Life:
 
 def _looked(file: Path) -> int:
     try:
-        found = json.loads(file.read_bytes())
-    except (OSError, ValueError):
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, int]).get("looked", 0)
+    except (OSError, msgspec.MsgspecError):
         return 0
-    looked = found.get("looked") if isinstance(found, Mapping) else None
-    return looked if isinstance(looked, int) else 0

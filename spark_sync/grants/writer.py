@@ -56,8 +56,10 @@ def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
             ours = ranger.policy_by_guid(policy.service, policy.guid)
             if ours is None and refusal is None:
                 return _taken(step, f"taken: policy {life.policy_id} was deleted")
+            if ours is None and refusal is not None and not is_taken(refusal):
+                return _refused(step, refusal)
             if ours is None:
-                return _applied(step, _beside_others(ranger.create_policy, policy, LISTED, refusal), copy)
+                return _applied(step, _beside_others(ranger.create_policy, policy, LISTED), copy)
             if covers(ours, step.grant.resource):
                 return _bring_up_to_date(step, ours, policy, copy, ranger)
         except RequestRejected as e:
@@ -65,26 +67,22 @@ def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
     return life.become(State.FAILED, reason=f"people moved {MOST_COPIES} of its policies to other resources")
 
 
-def _beside_others(
-    send: Callable[[Policy], Policy], policy: Policy, times: int, refusal: RequestRejected | None = None
-) -> Policy:
+def _beside_others(send: Callable[[Policy], Policy], policy: Policy, times: int) -> Policy:
     """Send the policy, listing its entity once more, or under another name, as long as a person's has the same.
 
     Raises:
-        RequestRejected: for another reason, or `MOST_LISTED` times.
+        RequestRejected: for another reason, or with its entity listed `MOST_LISTED` times.
     """
-    if refusal is not None and not is_taken(refusal):
-        raise refusal
     name = policy.name
-    for n in range(times, MOST_LISTED + 1):
+    while True:
         try:
-            return send(listed(policy, n))
+            return send(listed(policy, times))
         except RequestRejected as e:
-            if not is_taken(e) or n == MOST_LISTED:
+            if not is_taken(e) or times >= MOST_LISTED:
                 raise
             if NAME_TAKEN in e.reason_codes:
-                policy = replaced(policy, name=f"{name} {n}")
-    raise AssertionError
+                policy = replaced(policy, name=f"{name} {times}")
+        times += 1
 
 
 def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, copy: int, ranger: PolicyRest) -> Life:

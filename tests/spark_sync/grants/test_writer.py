@@ -15,7 +15,7 @@ from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError, Reque
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, content_of, guid_of, overwritten
+from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, content_of, guid_of, listed, overwritten
 from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, former_contents, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.refusals import RESOURCE_TAKEN
@@ -283,6 +283,14 @@ def test_an_edit_between_read_and_write_is_reported_with_the_overwritten_version
     assert (blocked.policy_id, blocked.policy_version) == (policy.id, policy.version)
     (closed,) = send(ranger, gone(blocked))
     assert (closed.state, ranger.policies()) == (State.CLOSED, [])
+
+
+def test_a_policy_that_a_person_lists_more_often_than_we_would_follows_the_profile(ranger: Ranger) -> None:
+    (applied,) = send(ranger, life())
+    (policy,) = ranger.policies()
+    ranger.admin.update_policy(listed(policy, MOST_LISTED + 2))
+    (changed,) = send(ranger, wants(applied, "read"))
+    assert (changed.state, changed.applied) == (State.APPLIED, ("read",))
 
 
 @pytest.mark.parametrize(("code", "tries"), [(3999, 1), (RESOURCE_TAKEN, MOST_LISTED - LISTED + 1)])
