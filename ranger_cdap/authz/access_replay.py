@@ -8,6 +8,8 @@ from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable
 from ranger_cdap.cdap.checks.master import MasterCreate, Previews, decide_create
 from ranger_cdap.cdap.checks.predecessor_access import PossibleOperation, PredecessorAccess, possible_operations
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.existence import Existence
 
 
 class AccessReplay:
@@ -20,8 +22,8 @@ class AccessReplay:
         self._mode = mode
 
     def answers_to_check(self, user: str, check: CdapCheck, client_ip: str | None) -> tuple[Answer, ...]:
-        """Return the answers that a check stands for, all of which must be allowed."""
-        return self._enforcer.enforce(user, check, client_ip=client_ip).answers
+        """Return the answers that a check stands for, all of which must be allowed; what it creates counts as new."""
+        return self._enforcer.enforce(user, check, client_ip=client_ip, existence=_new).answers
 
     def answers_to_access(self, user: str, access: PredecessorAccess) -> tuple[tuple[Answer, bool], ...]:
         """Return the answer to each operation that an access of the predecessor may have been, and if it denied it."""
@@ -38,3 +40,8 @@ class AccessReplay:
             return None
         decision = decide_create(self._mode, possible.check, Previews(), 0)
         return answer_of_setting(user, possible.check, decision)
+
+
+def _new(_entity: EntityId) -> Existence:
+    """Return that an entity was new: records do not say which were."""
+    return Existence.ABSENT

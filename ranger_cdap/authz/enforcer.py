@@ -15,6 +15,7 @@ from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Unknown
 from ranger_cdap.cdap.checks.master import MasterCreate, MasterDecision, Previews, decide_create
 from ranger_cdap.cdap.enforcement import INVALID
 from ranger_cdap.cdap.entity import EntityId, ResourceMapping, inner_types, resolve_entity, type_of
+from ranger_cdap.cdap.existence import ExistenceOf, unknown_existence
 from ranger_cdap.cdap.profile import SYNONYMS, Operation
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.forks import ForkLock
@@ -94,16 +95,19 @@ class AccessEnforcer:
         groups: Collection[str] = (),
         client_ip: str | None = None,
         last_word: LastWord | None = None,
+        existence: ExistenceOf = unknown_existence,
     ) -> Enforced:
         """Decide if the user may perform what the check stands for; audited.
 
         `last_word` is called before the audit is written, if the check would be allowed and all of it is enforced.
+        `existence` is asked where CDAP may be about to replace an entity: an existing one needs the operation that
+        updates it, one of which nothing is known needs both.
 
         An invalid check (an entity with too many or too few parts, a name CDAP does not allow, a malformed permission)
         is denied, and the reason names the defect.
         """
         try:
-            rows = self._rows(check)
+            rows = self._rows(check, existence)
             override = self._by_setting(user, check, client_ip, last_word)
         except InvalidInput as e:
             refused = denied(f"{_kind_of(check)}.{INVALID}", _INSTANCE, user, str(e))
@@ -145,8 +149,8 @@ class AccessEnforcer:
             of_each[n] = visibility.visible
         return VisibleEntities(of_each, lasting and all(visibility.lasting for visibility in visibilities))
 
-    def _rows(self, check: CdapCheck) -> Rows:
-        resolved = self._table.resolve(check)
+    def _rows(self, check: CdapCheck, existence: ExistenceOf | None = None) -> Rows:
+        resolved = self._table.resolve(check, existence)
         self._count(resolved.unknown)
         return tuple((operation.operation, operation.entity) for operation in resolved.operations)
 

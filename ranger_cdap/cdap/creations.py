@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ranger_cdap.cdap.entity import EntityType, entity_type
+from ranger_cdap.cdap.entity import EntityId, EntityType, entity_type
 
 _VARIABLE = re.compile(r"\{([a-z_]+)\}")
 
@@ -104,7 +104,7 @@ class Frames:
 
 @dataclass(frozen=True, slots=True)
 class Creations:
-    """The whole table. `skipped`: regular expressions on an entity's text.
+    """The whole table. `skipped`: patterns of an entity's text, by kind.
 
     `replaced`: by type, the types of the entities below it that CDAP deletes when the entity is created again.
     """
@@ -112,7 +112,7 @@ class Creations:
     audit: tuple[AuditRow, ...]
     data_plane: tuple[RequestRow, ...]
     http_access: tuple[AccessRow, ...]
-    skipped: tuple[str, ...]
+    skipped: Mapping[str, re.Pattern[str]]
     replaced: Mapping[str, frozenset[str]]
     frames: Frames
     journalled: Mapping[tuple[str, str], JournalRow]
@@ -122,6 +122,15 @@ class Creations:
         """Return the types whose creations and deletions some source reports."""
         rows: tuple[AuditRow | RequestRow | AccessRow, ...] = (*self.audit, *self.data_plane, *self.http_access)
         return frozenset(row.entity for row in rows)
+
+    def skips(self, entity: EntityId) -> bool:
+        """Return true if the entity grants nothing to its creator (`[skipped]` of the table)."""
+        text = str(entity)
+        return any(pattern.search(text) for pattern in self.skipped.values())
+
+    def is_of_preview(self, entity: EntityId) -> bool:
+        """Return true if the entity ends with a preview."""
+        return self.skipped["preview"].search(str(entity)) is not None
 
     def journal_row(self, cdap_type: str, permissions: Iterable[str]) -> JournalRow | None:
         """Return the row for CDAP's entity type and permissions; `None` if the check begins and ends no life.
@@ -163,7 +172,7 @@ def load_creations() -> Creations:
                 for row in table["http_access"]
             ),
         ),
-        skipped=tuple(table["skipped"].values()),
+        skipped={kind: re.compile(pattern) for kind, pattern in table["skipped"].items()},
         replaced={name: frozenset(below) for name, below in table["replaced"].items()},
         frames=Frames(**{name: frozenset(frames) for name, frames in table["frames"].items()}),
         journalled=_journalled(data_plane),

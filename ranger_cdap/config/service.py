@@ -97,6 +97,8 @@ class ServiceSettings(Table, frozen=True):
     """The directory of records for the sync job; private to its owner, readable by `events_group`."""
     events_group: str = ""
     """The group that may read `events_dir`, without writing; without it only its owner can."""
+    inventory: Path | None = None
+    """An inventory of `ranger-cdap sync inventory`, taken after the first start; entities it lacks count as new."""
     grants: Literal["refuse", "bridge"] = "refuse"
     """Grants made in CDAP: refused, or forwarded to Ranger on behalf of the user who makes them."""
     roles: Literal["off", "bridge"] = "off"

@@ -39,6 +39,12 @@ def examine_decision_service(settings: Settings, users: Users) -> Iterator[Findi
     yield _grants(settings)
     if any(CallerRole.AUDIT in caller.roles for caller in service.callers):
         yield examine_events(settings, users)
+        if settings.service.inventory is None:
+            yield note(
+                "applications that exist",
+                "without `service.inventory`, deploying a new application needs ADMIN on it, as deploying over another",
+                "take an inventory (docs/how-to/run-in-production.md#8-record-existing-entities)",
+            )
     yield from _running(service)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import read_inventory
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -16,7 +17,6 @@ from ranger_cdap.cli.parameters import ENTITY, FILE
 from ranger_cdap.errors import InvalidInput
 from spark_sync.cli.lives import as_json, former_terms
 from spark_sync.preflight import check_ledger, check_ranger
-from spark_sync.reconcile.baseline import read_inventory
 from spark_sync.reconcile.drift import Drift, DriftFinding
 from spark_sync.reconcile.repair import RepairAction, actions
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import CdapError, CdapNotFound, CdapUnreachable
 from ranger_cdap.service.decisions.evaluation_client import MayGet
-from spark_sync.reconcile.confirmation import Existence, answers
+from spark_sync.reconcile.confirmation import CdapAnswer, answers
 from spark_sync.reconcile.inventory import fill_path
 from spark_sync.sources.cdap_http import CdapHttp
 
@@ -65,7 +65,7 @@ def proved(shown: Shown, *, cdap_answers: bool, may_get: bool) -> bool | None:
     return False if shown is Shown.NOTHING and cdap_answers and may_get else None
 
 
-def ask(entities: Iterable[EntityId], cdap: CdapHttp, may_get: MayGet) -> dict[EntityId, Existence]:
+def ask(entities: Iterable[EntityId], cdap: CdapHttp, may_get: MayGet) -> dict[EntityId, CdapAnswer]:
     """Ask CDAP about entities and return those whose existence or absence its answers prove."""
     if _shown(cdap, ALWAYS_THERE) is not Shown.IT:
         logger.warning("CDAP at `%s` does not show the namespace `default`; confirmation is skipped", cdap.url)
@@ -74,10 +74,10 @@ def ask(entities: Iterable[EntityId], cdap: CdapHttp, may_get: MayGet) -> dict[E
     seen = {entity: found for entity in entities if (found := asking.view_of(entity)) is not None}
     cdap_answers = _shown(cdap, ALWAYS_THERE) is Shown.IT
 
-    def existence(entity: EntityId) -> Existence | None:
+    def existence(entity: EntityId) -> CdapAnswer | None:
         found = seen[entity]
         exists = proved(found.shown, cdap_answers=cdap_answers, may_get=found.may_get)
-        return None if exists is None else Existence(exists, *found.author)
+        return None if exists is None else CdapAnswer(exists, *found.author)
 
     return answers(seen, existence)
 

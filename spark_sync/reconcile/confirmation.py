@@ -19,7 +19,7 @@ SOURCE: Final = "cdap"
 
 
 @dataclass(frozen=True, slots=True)
-class Existence:
+class CdapAnswer:
     """CDAP's answer about an entity; `author` of its oldest version, created at `authored`, if CDAP names them."""
 
     exists: bool
@@ -42,13 +42,15 @@ def questions(lives: Iterable[Life]) -> list[EntityId]:
     return sorted({life.entity for life in lives if life.is_open and life.state in UNDECIDED_STATES})
 
 
-def answers(entities: Iterable[EntityId], look_up: Callable[[EntityId], Existence | None]) -> dict[EntityId, Existence]:
+def answers(
+    entities: Iterable[EntityId], look_up: Callable[[EntityId], CdapAnswer | None]
+) -> dict[EntityId, CdapAnswer]:
     """Return CDAP's answers, without entities about which it gives no credible one."""
     found = ((entity, look_up(entity)) for entity in entities)
     return {entity: existence for entity, existence in found if existence is not None}
 
 
-def events_of(found: dict[EntityId, Existence], asked: Round) -> Iterator[EntityEvent]:
+def events_of(found: dict[EntityId, CdapAnswer], asked: Round) -> Iterator[EntityEvent]:
     """Return the events of a round's answers."""
     for entity, existence in found.items():
         yield EntityEvent(

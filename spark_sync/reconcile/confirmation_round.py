@@ -23,7 +23,7 @@ from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.life import Life
 from spark_sync.ledger.state_file import write_state
 from spark_sync.reconcile.cdap_existence import ask, existence_queries
-from spark_sync.reconcile.confirmation import Existence, Round, events_of, questions
+from spark_sync.reconcile.confirmation import CdapAnswer, Round, events_of, questions
 from spark_sync.sources import watermarks
 from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
 
@@ -40,7 +40,7 @@ FILE: Final = "confirmation.json"
 
 _LIMITS: Final = HttpLimits(read_timeout=10.0, attempts=1)
 
-AskCdap = Callable[[Sequence[EntityId]], dict[EntityId, Existence]]
+AskCdap = Callable[[Sequence[EntityId]], dict[EntityId, CdapAnswer]]
 
 
 class LastQuestion(msgspec.Struct, frozen=True):
@@ -161,7 +161,7 @@ def confirm_clients(settings: Settings) -> Iterator[tuple[CdapHttp, EvaluationCl
         yield cdap, service
 
 
-def _look(settings: Settings, entities: Sequence[EntityId]) -> dict[EntityId, Existence]:
+def _look(settings: Settings, entities: Sequence[EntityId]) -> dict[EntityId, CdapAnswer]:
     with confirm_clients(settings) as (cdap, service):
         found = ask(entities, cdap, service.may_get)
         if service.problem:

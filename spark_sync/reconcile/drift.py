@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from uuid import UUID
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_type, from_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
+from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.errors import UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, former_guids, guid_of
@@ -20,7 +20,6 @@ from spark_sync.grants.plan import PlanSettings, own_right, sent_contents
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import GRANTING_STATES, Life, State
-from spark_sync.reconcile.baseline import Inventory
 
 RELEASED: Final = "released: its policy is administered manually"
 """The reason of a life whose policy was released; stored in the ledger. Reconciling does not report it."""
@@ -203,7 +202,7 @@ def _is_unknown(facts: Facts) -> bool:
 def _has_creator(entity: EntityId) -> bool:
     """Return whether events report such entities at all."""
     table = load_creations()
-    skipped = any(re.search(pattern, str(entity)) for pattern in table.skipped)
+    skipped = table.skips(entity)
     return entity_type(entity.type) in table.entities and not skipped
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy
@@ -18,7 +19,6 @@ from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import ranger_admin
 from spark_sync.ledger.ledger import FEW_EVENTS, LedgerChange
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.baseline import Inventory
 from spark_sync.reconcile.drift import (
     Drift,
     DriftFinding,

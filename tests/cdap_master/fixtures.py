@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import ranger_cdap.extension
@@ -88,6 +90,7 @@ def decision_service(
                 CallerSettings(name=GRANT, roles=("grant",), secret=_new_secret(directory, GRANT)),
             ),
             events_dir=directory / "events",
+            inventory=_nothing_yet(directory, ranger.instance),
             grants="bridge" if bridge else "refuse",
             roles="bridge" if bridge else "off",
             bridge_username=BRIDGE if bridge else "",
@@ -152,6 +155,14 @@ def wait_until(true: Callable[[], bool], what: str, seconds: float = 30.0) -> fl
         assert time.monotonic() - begun < seconds, f"{what}: not within {seconds:.0f} s"
         time.sleep(0.1)
     return time.monotonic() - begun
+
+
+def _nothing_yet(directory: Path, instance: str) -> Path:
+    """The inventory of a CDAP that has just begun."""
+    taken = datetime.now(UTC).isoformat(timespec="milliseconds")
+    file = directory / "inventory.jsonl"
+    file.write_text(json.dumps({"v": 1, "instance": instance, "taken": taken}) + "\n", encoding="utf-8")
+    return file
 
 
 def _secret_file(directory: Path, caller: str) -> Path:

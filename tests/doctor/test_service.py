@@ -71,11 +71,16 @@ def settings_of(world: World, **service: Any) -> Settings:
 
 
 def test_a_service_that_runs_well_is_told_so(running: World) -> None:
-    findings = found(settings_of(running))
+    findings = found(settings_of(running, inventory=Path("inventory.jsonl")))
     assert {check: finding.health for check, finding in findings.items()} == dict.fromkeys(
         (CALLING, ADDRESS, GRANTS, RECORDS, RUNNING, AGREES), Health.WELL
     )
     assert "enforce: enforce; audit: audit" in findings[CALLING].seen
+
+
+def test_a_service_that_does_not_know_what_exists_is_noted(running: World) -> None:
+    finding = found(settings_of(running))["applications that exist"]
+    assert (finding.health, "needs ADMIN" in finding.seen) == (Health.NOTE, True)
 
 
 def test_where_nobody_may_ask_it_is_not_looked_for() -> None:

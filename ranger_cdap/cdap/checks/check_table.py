@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 from importlib.resources import files
 
@@ -36,11 +36,19 @@ class CheckCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
 
+class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Operations that a check stands for: `created` for a new entity, `existing` for one that CDAP then replaces."""
+
+    created: str
+    existing: str
+
+
 class _ChecksFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plumbing: tuple[str, ...]
     actions: frozenset[str]
     permissions: Mapping[str, tuple[str, ...]]
     incidental: Mapping[str, Mapping[str, tuple[str, ...]]]
+    replaces: Mapping[str, Mapping[str, Replacement]]
     entity: Mapping[str, Mapping[str, CheckCell | str]]
     child: Mapping[str, Mapping[str, CheckCell | str]]
     operations: Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -56,6 +64,16 @@ def cell_of(kind: str, permission: str, *, on_parent: bool) -> CheckCell | None:
 def incidental_methods(kind: str, permission: str) -> tuple[str, ...]:
     """Return the calling methods that make the check as a part of an operation on another entity; none for most."""
     return _table().incidental.get(kind, {}).get(permission, ())
+
+
+def replacement(kind: str, permission: str) -> Replacement | None:
+    """Return what the check is for an entity that exists, if CDAP replaces it; `None` for all other checks."""
+    return _table().replaces.get(kind, {}).get(permission)
+
+
+def replaced_types() -> Set[str]:
+    """Return the types of entities that CDAP replaces under the check for creating them."""
+    return _table().replaces.keys()
 
 
 def all_cells() -> Mapping[tuple[str, str, bool], CheckCell]:

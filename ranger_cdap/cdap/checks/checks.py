@@ -23,9 +23,12 @@ from ranger_cdap.cdap.checks.check_table import (
     incidental_methods,
     known_permissions,
     own_row,
+    replacement,
 )
 from ranger_cdap.cdap.context import ROLES
+from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, ResourceMapping, entity_type, resolve_entity, type_of
+from ranger_cdap.cdap.existence import Existence, ExistenceOf
 from ranger_cdap.cdap.profile import Operation, Profile, parse_privilege
 from ranger_cdap.errors import InvalidEntity, InvalidInput
 
@@ -93,8 +96,8 @@ class CheckTable:
         self._profile = profile
         self._rows: dict[tuple[str, str, str], Operation] = {}
 
-    def resolve(self, check: CdapCheck) -> Resolved:
-        """Return the operations that the check stands for.
+    def resolve(self, check: CdapCheck, existence: ExistenceOf | None = None) -> Resolved:
+        """Return the operations that the check stands for; without `existence`, of an entity that does not exist yet.
 
         Raises:
             InvalidEntity: the parts do not fit the entity type, or no child of that type lies in the entity.
@@ -115,6 +118,8 @@ class CheckTable:
         for permission in check.permissions or (_NO_PERMISSION,):
             if mapping is ResourceMapping.ITSELF:
                 rows, not_known = self._rows_for(check, kind, entity, permission)
+                if existence is not None and check.child_type is None:
+                    rows = self._by_existence(rows, permission, entity, existence)
             else:
                 rows, not_known = _without_resource(mapping, entity, permission)
             unknown |= {not_known} if not_known else set()
@@ -161,6 +166,23 @@ class CheckTable:
         elif on_parent:
             rows = [_created(row, entity) for row in rows]
         return rows, Unknown.HINT if methods and not picked and cell.has_hints else None
+
+    def _by_existence(
+        self, rows: list[Operation], permission: str, entity: EntityId, existence: ExistenceOf
+    ) -> list[Operation]:
+        """Return the rows for an entity that may exist: that of creating it, of replacing it, or both.
+
+        The application of a preview is always new.
+        """
+        name = permission.partition(".")[2]
+        change = replacement(entity.type, name)
+        if change is None or load_creations().is_of_preview(entity):
+            return rows
+        creating, replacing = (self.row(entity.type, name, verb) for verb in (change.created, change.existing))
+        if creating not in rows or (known := existence(entity)) is Existence.ABSENT:
+            return rows
+        kept = [row for row in rows if row != creating] if known is Existence.THERE else rows
+        return [*kept, replacing]
 
     def _found(self, kind: str, permission: str, verb: str) -> Operation:
         """Return the profile's row, else ours, else its core policy for the operation or the permission, else ADMIN."""

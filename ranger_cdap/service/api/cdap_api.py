@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 
 from ranger_cdap.authz.enforcer import Enforced
 from ranger_cdap.cdap.checks.checks import CdapCheck
-from ranger_cdap.service.events.check_journal import Entry
+from ranger_cdap.cdap.creations import ChangeKind
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.existence import Existence
+from ranger_cdap.service.events.check_journal import Entry, journal_row_of
+from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.http.metrics import CHECKS_JOURNALLED, CHECKS_NOT_JOURNALLED, HELLO_DIFFERENCES
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.http.turns import SLICE, give_way
@@ -47,7 +51,13 @@ def enforce(call: HandlerCall) -> Reply:
         from_container=body.from_container,
     )
     journal = _Journalling(call)
-    enforced = state.enforcer.enforce(body.principal.name, check, client_ip=body.client_ip, last_word=journal.refusal)
+    enforced = state.enforcer.enforce(
+        body.principal.name,
+        check,
+        client_ip=body.client_ip,
+        last_word=journal.refusal,
+        existence=journal.existence,
+    )
     if not enforced.allowed:
         journal.discard()
     call.decided("cdap", enforced.allowed)
@@ -57,7 +67,7 @@ def enforce(call: HandlerCall) -> Reply:
             enforced=enforced.enforced,
             reason=state.reason(enforced.reason, enforced.answers),
             missing=[m.privilege for m in enforced.missing],
-            cacheable=journal.entry is None and _may_be_kept(call, enforced),
+            cacheable=journal.entry is None and not journal.decided and _may_be_kept(call, enforced),
             generation=generation,
         )
     )
@@ -65,7 +75,7 @@ def enforce(call: HandlerCall) -> Reply:
 
 def may_wait(call: HandlerCall) -> bool:
     """Return true if the check may wait for a disk: the audit's or, if it is allowed, the journal's."""
-    return audit_waits(call) or _entry(call) is not None
+    return audit_waits(call) or (call.state.events is not None and journal_row_of(call.body) is not None)
 
 
 def audit_waits(call: HandlerCall) -> bool:
@@ -152,15 +162,49 @@ def _entry(call: HandlerCall) -> Entry | None:
 
 @dataclass(slots=True)
 class _Journalling:
-    """Pending journal entry of a check that the policies allow."""
+    """Pending journal entry of a check that the policies allow, and what was known of the entity it may replace."""
 
     call: HandlerCall
     entry: Entry | None = None
+    decided: dict[EntityId, Existence] = field(default_factory=dict)
+
+    def existence(self, entity: EntityId) -> Existence:
+        """Return what is known of the entity."""
+        events = self.call.state.events
+        known = events.entities.existence(entity, self._creator) if events is not None else Existence.UNKNOWN
+        self.decided[entity] = known
+        return known
 
     def refusal(self) -> str:
         """Return the reason to deny the check; empty once its entry, if it needs one, is on disk."""
+        events = self.call.state.events
+        if events is None:
+            return ""
         self.entry = _entry(self.call)
-        return _journal(self.call, self.entry) if self.entry is not None else ""
+        try:
+            return self._replaced(events) or (_journal(self.call, events, self.entry) if self.entry else "")
+        except OSError as e:
+            self.call.state.metrics.count(CHECKS_NOT_JOURNALLED)
+            return (
+                f"creations and deletions are denied while they cannot be journalled ({e}); report this to the operator"
+            )
+
+    @property
+    def _creator(self) -> str:
+        """Return the user whose creation it is; empty for CDAP's master user, who acts for many."""
+        user: str = self.call.body.principal.name
+        return "" if user == self.call.state.settings.master.name else user
+
+    def _replaced(self, events: Events) -> str:
+        """Return the reason to deny a check that may create an entity; empty once it is remembered."""
+        body: EnforceRequest = self.call.body
+        if journal_row_of(body) is None:
+            return ""
+        check = body.check.id if body.check is not None else ""
+        for entity, decided in self.decided.items():
+            if not events.entities.allow(entity, self._creator, check, decided):
+                return f"another request to create {entity} came in between; try again"
+        return ""
 
     def discard(self) -> None:
         """Close the entry: a check denied after it was journalled creates nothing."""
@@ -170,17 +214,17 @@ class _Journalling:
             events.creations.remove_check(self.entry.check)
 
 
-def _journal(call: HandlerCall, entry: Entry) -> str:
-    """Return the reason to deny the check; empty once its entry is on disk."""
-    events = call.state.events
-    assert events is not None  # an entry implies a journal
+def _journal(call: HandlerCall, events: Events, entry: Entry) -> str:
+    """Return the reason to deny the check; empty once its entry is on disk.
+
+    Raises:
+        OSError: it is not, or that is unknown.
+    """
     if refusal := events.journal.refusal(entry):
         return refusal
-    try:
-        events.journal.write(entry, call.caller)
-    except OSError as e:
-        call.state.metrics.count(CHECKS_NOT_JOURNALLED)
-        return f"creations and deletions are denied while they cannot be journalled ({e}); report this to the operator"
+    if entry.kind is ChangeKind.DELETE:
+        events.entities.allow_deletion(entry.id)
+    events.journal.write(entry, call.caller)
     call.state.metrics.count(CHECKS_JOURNALLED)
     if entry.creates and events.store.records is not False:
         events.creations.add_check(entry.check)

@@ -31,8 +31,7 @@ def audit(call: HandlerCall) -> Reply:
         except OSError as e:
             raise Refused(503, f"the records are not stored ({e}); send them again") from None
     for record in records:
-        events.creations.add_record(call.caller.name, record)
-        events.journal.close_checks_of(record)
+        events.add_record(call.caller.name, record)
     state.metrics.count(EVENTS_STORED, len(records))
     state.metrics.count(EVENTS_REFUSED, len(refused))
     return json_reply(AuditReply(len(records), refused))

@@ -7,7 +7,6 @@ journal before it happens. A caller that also delivers records is not journalled
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -18,7 +17,7 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.cdap.checks.check_table import calling_methods
-from ranger_cdap.cdap.creations import ChangeKind, load_creations
+from ranger_cdap.cdap.creations import ChangeKind, JournalRow, load_creations
 from ranger_cdap.cdap.entity import resolve_entity
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidEntity
@@ -46,21 +45,27 @@ class Entry:
 
     id: str
     check: JournalledCheck
+    kind: ChangeKind
     creates: bool
 
 
-def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
-    """Return the journal entry of an allowed check; None if it begins and ends nothing. Pure."""
-    stamp = body.check
-    if stamp is None or body.child_type is not None or body.from_container:
+def journal_row_of(body: EnforceRequest) -> JournalRow | None:
+    """Return the row of a check after which CDAP may begin or end a life; None for any other check. Pure."""
+    if body.child_type is not None or body.from_container:
         return None
     creations = load_creations()
     row = creations.journal_row(body.entity.type, body.permissions)
     if row is None or _is_skipped(body.entity.type, body.entity.parts):
         return None
     methods = calling_methods(body.hint)
-    frame, frames = methods[0] if methods else "", creations.frames
-    if frame in frames.early or not frames.preview.isdisjoint(methods):
+    frames = creations.frames
+    return None if _nearest(body) in frames.early or not frames.preview.isdisjoint(methods) else row
+
+
+def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
+    """Return the journal entry of an allowed check; None if it begins and ends nothing. Pure."""
+    stamp, row, frame = body.check, journal_row_of(body), _nearest(body)
+    if stamp is None or row is None:
         return None
     check = JournalledCheck(
         v=CHECK_VERSION,
@@ -73,16 +78,20 @@ def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
         permissions=body.permissions,
         frame=frame,
     )
-    return Entry(stamp.id, check, row.kind is ChangeKind.CREATE and (not row.child or frame in frames.schedule))
+    scheduled = frame in load_creations().frames.schedule
+    return Entry(stamp.id, check, row.kind, row.kind is ChangeKind.CREATE and (not row.child or scheduled))
+
+
+def _nearest(body: EnforceRequest) -> str:
+    return next(iter(calling_methods(body.hint)), "")
 
 
 def _is_skipped(cdap_type: str, parts: list[str]) -> bool:
     """Return true if the entity grants nothing to its creator; a check on an invalid entity is never allowed."""
     try:
-        entity = str(resolve_entity(cdap_type, parts).entity)
+        return load_creations().skips(resolve_entity(cdap_type, parts).entity)
     except InvalidEntity:
         return True
-    return any(re.search(pattern, entity) for pattern in load_creations().skipped)
 
 
 class OpenChecks:

@@ -113,9 +113,10 @@ def changes_in(record: Record) -> Iterator[RecordedChange]:
 
 def creations_and_deletions(record: Record) -> Iterator[RecordedChange]:
     """Yield the successful creations and deletions of whole entities, without skipped entities."""
+    skips = load_creations().skips
     for change in changes_in(record):
         whole = change.kind is ChangeKind.CREATE or not change.version
-        if change.outcome == "done" and whole and is_well_formed(change.entity) and not is_skipped(change.entity):
+        if change.outcome == "done" and whole and is_well_formed(change.entity) and not skips(change.entity):
             yield change
 
 
@@ -173,12 +174,6 @@ def is_well_formed(entity: EntityId) -> bool:
     except InvalidEntity:
         return False
     return True
-
-
-def is_skipped(entity: EntityId) -> bool:
-    """Return true if the entity grants nothing to its creator (`[skipped]` of the table)."""
-    text = str(entity)
-    return any(pattern.search(text) for pattern in _skipped())
 
 
 def _may_change(check: CheckRecord) -> bool:
@@ -270,8 +265,3 @@ def _rows() -> Mapping[str, tuple[RequestRow, ...]]:
 @cache
 def _pattern(uri: str) -> re.Pattern[str]:
     return re.compile(f"{uri}/?", re.ASCII)
-
-
-@cache
-def _skipped() -> tuple[re.Pattern[str], ...]:
-    return tuple(map(re.compile, load_creations().skipped))

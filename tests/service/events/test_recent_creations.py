@@ -431,7 +431,7 @@ def test_the_decision_is_the_same_with_and_without_the_memory(
     creations = remembering(happened)
     for who, what, at in journalled:
         creations.add_check(check_of(who, what, at))
-    events = Events(ours.store, ours.intake, creations, ours.journal)
+    events = Events(ours.store, ours.intake, creations, ours.journal, ours.entities)
     heard = dataclasses.replace(quiet.state, events=events)
     for user, text, permissions in asked:
         entity = parse_entity(text)

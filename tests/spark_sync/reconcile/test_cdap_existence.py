@@ -15,7 +15,7 @@ from requests import ReadTimeout
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from spark_sync.reconcile.cdap_existence import MOST_FAILURES, Shown, ask, existence_queries, oldest_author, proved
-from spark_sync.reconcile.confirmation import Existence
+from spark_sync.reconcile.confirmation import CdapAnswer
 from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
 
 CDAP = "https://cdap.example:11015"
@@ -49,7 +49,7 @@ def answer_default(cdap: responses.RequestsMock, status: int = 200, name: str = 
     cdap.get(DEFAULT, json={"name": name}, status=status)
 
 
-def asked(*entities: EntityId, may_get: Callable[[EntityId], bool] = lambda _: True) -> dict[EntityId, Existence]:
+def asked(*entities: EntityId, may_get: Callable[[EntityId], bool] = lambda _: True) -> dict[EntityId, CdapAnswer]:
     with CdapHttp(CDAP, limits=HttpLimits(attempts=1)) as http:
         return ask(entities, http, may_get)
 
@@ -75,9 +75,9 @@ def test_of_all_answers_one_combination_means_gone(
     cdap.get(f"{NS}/ns1/data/datasets/kv", json={"spec": {"name": "kv"}}, status=status)
     found = asked(KV, may_get=lambda _: may_get)
     if known == 200 and status == 200:
-        assert found == {KV: Existence(True)}
+        assert found == {KV: CdapAnswer(True)}
     elif (status, known, may_get) == (404, 200, True):
-        assert found == {KV: Existence(False)}
+        assert found == {KV: CdapAnswer(False)}
     else:
         assert found == {}
 
@@ -101,7 +101,7 @@ def test_what_cdap_shows_exists(cdap: responses.RequestsMock, text: str) -> None
     answer_default(cdap)
     cdap.get(f"{NS}/{path}", json=body)
     cdap.get(f"{NS}/ns1/apps", json=[])
-    assert asked(entity) == {entity: Existence(True)}
+    assert asked(entity) == {entity: CdapAnswer(True)}
 
 
 @pytest.mark.parametrize("text", SHOWN)
@@ -109,7 +109,7 @@ def test_what_cdap_does_not_show_is_gone(cdap: responses.RequestsMock, text: str
     entity, (path, _) = parse_entity(text), SHOWN[text]
     answer_default(cdap)
     cdap.get(f"{NS}/{path}", status=404, body="not found")
-    assert asked(entity) == {entity: Existence(False)}
+    assert asked(entity) == {entity: CdapAnswer(False)}
 
 
 @pytest.mark.parametrize("text", SHOWN)
@@ -125,7 +125,7 @@ def test_an_artifact_without_versions_is_gone(cdap: responses.RequestsMock) -> N
     entity = parse_entity("artifact:ns1.lib")
     answer_default(cdap)
     cdap.get(f"{NS}/ns1/artifacts/lib", json=[])
-    assert asked(entity) == {entity: Existence(False)}
+    assert asked(entity) == {entity: CdapAnswer(False)}
     assert asked(entity, may_get=lambda _: False) == {}
 
 
@@ -134,7 +134,7 @@ def test_everything_in_a_namespace_that_is_gone_is_gone(cdap: responses.Requests
     for text in SHOWN:
         cdap.get(f"{NS}/{SHOWN[text][0]}", status=404)
     entities = [parse_entity(text) for text in SHOWN]
-    assert asked(*entities) == dict.fromkeys(entities, Existence(False))
+    assert asked(*entities) == dict.fromkeys(entities, CdapAnswer(False))
 
 
 def test_a_type_without_a_row_is_not_asked_about(cdap: responses.RequestsMock) -> None:
@@ -155,7 +155,7 @@ def test_what_every_cdap_has_is_shown_before_and_after(
     for status, name in (before, after):
         answer_default(cdap, status, name)
     cdap.get(f"{NS}/ns1/data/datasets/kv", status=404)
-    assert asked(KV) == ({KV: Existence(False)} if gone else {})
+    assert asked(KV) == ({KV: CdapAnswer(False)} if gone else {})
 
 
 @pytest.mark.parametrize(("before", "after"), [*product((True, False), repeat=2)])
@@ -163,7 +163,7 @@ def test_the_account_may_get_it_before_and_after(cdap: responses.RequestsMock, b
     answer_default(cdap)
     cdap.get(f"{NS}/ns1/data/datasets/kv", status=404)
     decisions = iter([before, after])
-    assert asked(KV, may_get=lambda _: next(decisions)) == ({KV: Existence(False)} if before and after else {})
+    assert asked(KV, may_get=lambda _: next(decisions)) == ({KV: CdapAnswer(False)} if before and after else {})
 
 
 def test_a_cdap_that_fails_is_left_for_the_next_round(cdap: responses.RequestsMock) -> None:
@@ -174,7 +174,7 @@ def test_a_cdap_that_fails_is_left_for_the_next_round(cdap: responses.RequestsMo
     cdap.get(f"{NS}/ns1/data/datasets/{entities[-1].parts[-1]}", json={"spec": {"name": entities[-1].parts[-1]}})
     assert asked(*entities) == {}
     assert len(cdap.calls) == MOST_FAILURES + 2
-    assert asked(*entities[-MOST_FAILURES:]) == {entities[-1]: Existence(True)}
+    assert asked(*entities[-MOST_FAILURES:]) == {entities[-1]: CdapAnswer(True)}
 
 
 def version(name: str = "shop", author: Any = "alice", created: Any = 100, **change: Any) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def test_an_application_that_exists_is_asked_for_its_oldest_author(cdap: respons
     cdap.get(f"{NS}/ns1/apps/shop", json={"name": "shop"})
     wanted = {"latestOnly": "false", "nameFilter": "shop", "nameFilterType": "EQUALS"}
     cdap.get(f"{NS}/ns1/apps", json=[version()], match=[responses.matchers.query_param_matcher(wanted)])
-    assert asked(SHOP) == {SHOP: Existence(True, "alice", 100)}
+    assert asked(SHOP) == {SHOP: CdapAnswer(True, "alice", 100)}
 
 
 @pytest.mark.parametrize("status", [302, 403, 404, 500])
@@ -225,4 +225,4 @@ def test_without_its_versions_an_application_exists_all_the_same(cdap: responses
     answer_default(cdap)
     cdap.get(f"{NS}/ns1/apps/shop", json={"name": "shop"})
     cdap.get(f"{NS}/ns1/apps", status=status, body=json.dumps([version()]))
-    assert asked(SHOP) == {SHOP: Existence(True)}
+    assert asked(SHOP) == {SHOP: CdapAnswer(True)}

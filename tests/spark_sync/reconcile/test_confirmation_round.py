@@ -20,7 +20,7 @@ from ranger_cdap.errors import ConfigError, SyncError
 from ranger_cdap.service.events.watermark import WATERMARK, Watermark
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Position, Stage
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.confirmation import SOURCE, Existence
+from spark_sync.reconcile.confirmation import SOURCE, CdapAnswer
 from spark_sync.reconcile.confirmation_round import (
     FILE,
     FIRST_PAUSE,
@@ -149,8 +149,8 @@ def journal(tmp_path: Path, settings: Settings) -> Journal:
     return Journal(tmp_path / "events")
 
 
-def exist(entities: Sequence[EntityId]) -> dict[EntityId, Existence]:
-    return dict.fromkeys(entities, Existence(True, "alice", 50))
+def exist(entities: Sequence[EntityId]) -> dict[EntityId, CdapAnswer]:
+    return dict.fromkeys(entities, CdapAnswer(True, "alice", 50))
 
 
 def confirmed(settings: Settings, journal: Journal, lives: Sequence[Life], look: Any = exist) -> list[EntityEvent]:
@@ -166,7 +166,7 @@ def test_the_answers_are_dated_by_the_journal_before_and_after(settings: Setting
 
 
 def test_what_is_gone_is_a_deletion(settings: Settings, journal: Journal) -> None:
-    (event,) = confirmed(settings, journal, [life()], lambda entities: dict.fromkeys(entities, Existence(False)))
+    (event,) = confirmed(settings, journal, [life()], lambda entities: dict.fromkeys(entities, CdapAnswer(False)))
     assert (event.kind, event.stage, event.user) == (ChangeKind.DELETE, Stage.ANSWER, "")
 
 
@@ -176,7 +176,7 @@ def test_what_was_asked_is_not_asked_again_at_once(settings: Settings, journal: 
     assert confirmed(settings, journal, [life(), life(SHOP)])[0].entity == SHOP
 
 
-def never(_: object) -> dict[EntityId, Existence]:
+def never(_: object) -> dict[EntityId, CdapAnswer]:
     raise AssertionError("CDAP is asked")
 
 
@@ -218,7 +218,7 @@ def is_replaced(journal: Journal) -> None:
 def test_answers_without_a_later_time_are_discarded_and_asked_for_again(
     settings: Settings, journal: Journal, change: Any
 ) -> None:
-    def look(entities: Sequence[EntityId]) -> dict[EntityId, Existence]:
+    def look(entities: Sequence[EntityId]) -> dict[EntityId, CdapAnswer]:
         change(journal)
         return exist(entities)
 

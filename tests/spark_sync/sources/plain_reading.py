@@ -14,7 +14,7 @@ from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.ranger_model.strict_json import DEEPEST, LONGEST, NOT_ONE_OBJECT, BadLine, convert_strictly, quoted
-from ranger_cdap.service.events.record_events import is_skipped, is_well_formed
+from ranger_cdap.service.events.record_events import is_well_formed
 from ranger_cdap.service.wire.event_wire import Milliseconds
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 from spark_sync.sources.line_reader import MOST_AHEAD, TOO_EARLY, UNREADABLE_USER, LineReading, bytes_of, event_id
@@ -100,7 +100,7 @@ def plain_check(
         reason = f"`{str(bad[0])[:120]}` is not a valid CDAP name"
     if not reason and max(last, default=0) > now + MOST_AHEAD:
         reason = TOO_EARLY
-    counting = [event for event in named if is_well_formed(event.entity) and not is_skipped(event.entity)]
+    counting = [event for event in named if is_well_formed(event.entity) and not load_creations().skips(event.entity)]
     if reason is None:
         return LineReading(None, tuple(counting))
     name = hashlib.sha256(bytes_of(line)).hexdigest()
