@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
+from ranger_cdap.cdap.inventory import read_inventory
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from spark_sync.preflight import check_ledger
-from spark_sync.reconcile.baseline import enter_baseline, read_inventory
+from spark_sync.reconcile.baseline import enter_baseline
 
 
 @click.command(

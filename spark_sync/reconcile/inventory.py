@@ -19,9 +19,10 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
+from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import CdapError, CdapNotFound, InvalidInput, reason
-from spark_sync.reconcile.baseline import MARGIN, Inventory
+from spark_sync.reconcile.baseline import MARGIN
 from spark_sync.sources.cdap_http import CdapHttp
 
 _PAGE: Final = 1000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import read_inventory
 from ranger_cdap.errors import InvalidInput
-from spark_sync.reconcile.baseline import read_inventory
 
 
 def read_entities(path: Path, *, instance: str, now: int) -> tuple[EntityId, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace as replaced
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.errors import NotFound, RequestRejected
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of
@@ -18,7 +19,6 @@ from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, Life, State
-from spark_sync.reconcile.baseline import Inventory
 
 ALL = ("read", "write", "admin", "execute")
 KV = EntityId("dataset", ("ns1", "kv"))

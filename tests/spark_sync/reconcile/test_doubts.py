@@ -79,8 +79,9 @@ def test_a_contested_entity_is_assigned_and_the_audit_says_why(settings: Setting
 
 
 def test_a_baseline_has_versions_and_does_not_outlive_its_journal(settings: Settings) -> None:
+    from ranger_cdap.cdap.inventory import Inventory
     from spark_sync.ledger.delta_ledger import DeltaLedger
-    from spark_sync.reconcile.baseline import Inventory, enter_baseline
+    from spark_sync.reconcile.baseline import enter_baseline
     from spark_sync.status import status
 
     watermark(settings, "a" * 32)

@@ -9,11 +9,11 @@ from msgspec.structs import replace as replaced
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.observe import observed
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.baseline import Inventory
 from spark_sync.reconcile.drift import RELEASED, find_drift, survey
 from spark_sync.reconcile.inventory import listings
 from spark_sync.reconcile.repair import RepairAction, Repairs, actions, repair_all

@@ -12,6 +12,7 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
@@ -20,7 +21,6 @@ from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import NO_ACCESS_BY_PROFILE
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.baseline import Inventory
 from spark_sync.reconcile.drift import Drift, find_drift, survey
 from spark_sync.reconcile.reconcile import lives_to_compare
 from spark_sync.reconcile.repair import RepairAction, Repairs, repair_all

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import read_inventory
 from ranger_cdap.errors import InvalidInput
 from spark_sync.demo import RECORDING
-from spark_sync.reconcile.baseline import read_inventory
 
 HEADER = '{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}'
 TAKEN = 1795233600000

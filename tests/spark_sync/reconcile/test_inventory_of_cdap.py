@@ -13,9 +13,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import read_inventory
 from ranger_cdap.cli.main import main
 from ranger_cdap.errors import CdapError, CdapForbidden, CdapUnreachable, ConfigError, InvalidInput
-from spark_sync.reconcile.baseline import read_inventory
 from spark_sync.reconcile.inventory import MARGIN, take_inventory, write_inventory
 from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
 

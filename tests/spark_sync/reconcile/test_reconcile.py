@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import Inventory, read_inventory
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput, LeaseHeld, LedgerLost
 from spark_sync.ledger.ledger_tables import TABLES
 from spark_sync.ledger.life import State
-from spark_sync.reconcile.baseline import Inventory, read_inventory
 from spark_sync.reconcile.drift import Drift
 from spark_sync.reconcile.repair import RepairAction
 from tests.spark_sync.conftest import Ranger, Way
