@@ -11,10 +11,10 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 33_536,
+    "statements": 33_754,
     "commands": 55,
-    "options": 218,
-    "settings": 158,
+    "options": 219,
+    "settings": 159,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,
 }
