@@ -14,6 +14,7 @@ from spark_sync.grants.plan_settings import configured_name, plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.ranger_names import RangerNames
+from spark_sync.grants.rights_of_others import shown_rights
 from spark_sync.ingest.ingestion import Ingestion
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.fold import refold
@@ -22,9 +23,10 @@ from spark_sync.ledger.grant_terms import counts_of, outdated_grants
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger import Baseline, History, Ledger, LedgerChange, Scope
 from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
-from spark_sync.ledger.life import PUSH_STATES, UNDECIDED_STATES, State
+from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, UNDECIDED_STATES, State
 from spark_sync.notify import notify
 from spark_sync.reconcile.confirmation_round import confirm_round
+from spark_sync.reconcile.override_audit import removal_audit
 from spark_sync.reconcile.regrant import record, regrants
 from spark_sync.report import RunReport
 from spark_sync.sources import watermarks
@@ -95,7 +97,8 @@ def run_once(
             )
         unread = _look(ledger, settings, planning, ranger, now)
         progress(SENDING)
-        outcomes, error = push(ledger, settings, ranger, planning=planning, progress=progress)
+        with removal_audit(settings, now=now) as audited:
+            outcomes, error = push(ledger, settings, ranger, planning=planning, audited=audited, progress=progress)
         granted = tuple(outcome.life for outcome in outcomes if outcome.life.state is State.APPLIED)
         revoked = tuple(outcome.step.life for outcome in outcomes if outcome.revoked)
         notified = notify(settings) if granted or revoked else ()
@@ -112,11 +115,18 @@ def run_once(
         groups = ledger.grant_groups()
         counts = counts_of(groups)
         blocked = ledger.lives((State.BLOCKED,)) if counts[State.BLOCKED] else []
+        left = shown_rights(ledger) if counts[State.CLOSED] else []
+        ended = (each.life for each in outcomes if each.life.state is State.CLOSED)
         return RunReport(
             sources=tuple(reports),
             granted=granted,
             revoked=revoked,
-            waiting=(*(outcome.life for outcome in outcomes if outcome.life.state not in listed), *blocked),
+            waiting=(
+                *(outcome.life for outcome in outcomes if outcome.life.state not in listed),
+                *blocked,
+                *(life for life in ended if life.reason and RIGHTS_LEFT not in life.reason),
+                *left,
+            ),
             counts=counts,
             outdated=outdated_grants(groups, planning.gives, planning.terms),
             error=error or unread,

@@ -16,7 +16,7 @@ from spark_sync.sources.source import SourceReport
 @dataclass(frozen=True, slots=True)
 class RunReport:
     """Result of a run. `granted`, `revoked`: changes in Ranger. `waiting`: unsettled lives of this run, and
-    all blocked ones, each with a reason.
+    all blocked ones, and closed ones on whose entities others have rights, each with a reason.
 
     `planned`: the steps that a dry run did not send.
     `silent`: sources whose decision service lags so far behind that the hold-back applied.

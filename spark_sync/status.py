@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ranger_cdap.config import Settings
 from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.rights_of_others import shown_rights
 from spark_sync.ingest.dead_letters import rejected_lines
 from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_grants
 from spark_sync.ledger.life import Life, State
@@ -29,10 +30,10 @@ class StatusReport:
     """State of the sync job at `now`; all times are epoch milliseconds.
 
     `counts`: lives in each state. `baseline`: when it was taken; `journal_lost`: a check journal was replaced since, so
-    that the baseline no longer counts. `waiting`: unsettled lives with their reasons. `newest`: the time of the newest
-    decided event. `held_back`: the number of undecided events, `ahead`: of those with a time in the future. `silent`:
-    sources whose decision service lags so far behind that the hold-back applies. `outdated`: grants by former settings.
-    `dead_letters`: the number of rejected lines.
+    that the baseline no longer counts. `waiting`: unsettled lives, and closed ones on whose entities others have
+    rights, with their reasons. `newest`: the time of the newest decided event. `held_back`: the number of undecided
+    events, `ahead`: of those with a time in the future. `silent`: sources whose decision service lags so far behind
+    that the hold-back applies. `outdated`: grants by former settings. `dead_letters`: the number of rejected lines.
     """
 
     now: int
@@ -84,7 +85,7 @@ def status(settings: Settings, *, now: int) -> StatusReport:
         counts=counts_of(groups),
         baseline=baseline.taken if baseline else None,
         journal_lost=bool(baseline and not baseline.counts_for(journals)),
-        waiting=tuple(ledger.lives(WAITING)),
+        waiting=(*ledger.lives(WAITING), *shown_rights(ledger)),
         newest=newest,
         held_back=held_back,
         ahead=ledger.ahead(now),

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
 
+from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config.named_file import read_named
 from ranger_cdap.errors import InvalidInput, reason
@@ -44,7 +46,7 @@ class _InventoryLine(msgspec.Struct, forbid_unknown_fields=True):
     versions: Annotated[list[_Version], msgspec.Meta(min_length=1)] | msgspec.UnsetType = msgspec.UNSET
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Inventory:
     """Entities at `taken` (epoch milliseconds); `versions`: all versions of an entity, if known."""
 
@@ -52,6 +54,26 @@ class Inventory:
     taken: int
     entities: tuple[EntityId, ...]
     versions: Mapping[EntityId, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """Return the entity types it covers: those of which it has an entity."""
+        return frozenset(entity.type for entity in self.entities)
+
+    @cached_property
+    def _there(self) -> frozenset[EntityId]:
+        return frozenset(self.entities)
+
+    def lacks(self, entity: EntityId) -> bool:
+        """Return whether the entity did not exist: it, or what it is in, is missing though its type is covered.
+
+        Entities that no inventory lists, as those of CDAP's own namespace, are never missing.
+        """
+        if load_creations().skips(entity):
+            return False
+        if entity.type in self.types and entity not in self._there:
+            return True
+        return entity.parent is not None and self.lacks(entity.parent)
 
 
 def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from pathlib import Path
 
 import click
 import msgspec
 
+from ranger_cdap.cdap.entity import entity_types
+from ranger_cdap.cdap.inventory import Inventory, read_inventory
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.cli.ranger_documents import ranger_documents
 from ranger_cdap.config import Settings
@@ -31,27 +35,46 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
 @click.command(
     "lint",
     cls=Command,
-    examples=("ranger-cdap policies lint", "ranger-cdap policies lint --policies download.json --json"),
+    examples=(
+        "ranger-cdap policies lint",
+        "ranger-cdap policies lint --policies download.json --json",
+        "ranger-cdap policies lint --inventory inventory.jsonl",
+    ),
     exits={
         ExitCode.OK: "nothing found, or only notes (`ends-above`)",
         ExitCode.NO: "something found",
         ExitCode.NOT_READY: "Ranger Admin has no policies of the service",
     },
 )
+@click.option(
+    "--inventory",
+    "path",
+    type=FILE,
+    metavar="FILE",
+    help="Inventory (`sync inventory`), to find rights on entities that do not exist.",
+)
 @policy_files
 @pass_invocation
 @click.pass_context
-def lint_command(context: click.Context, invocation: Invocation, files: PolicyFiles | None) -> None:
+def lint_command(context: click.Context, invocation: Invocation, files: PolicyFiles | None, path: Path | None) -> None:
     """Show the parts of policies that cannot be used as intended, and likely mistakes.
 
     Each line has a place and a code; docs/reference/policy-problems.md explains the codes.
     """
+    settings = invocation.settings
+    now = time.time_ns() // 1_000_000
+    inventory = read_inventory(path, instance=settings.cdap.instance, now=now) if path else None
     if files:
         with usable(files.policies):
-            read = files.read(invocation.settings.ranger.service, invocation.messages.print)
-            found = _look(read, invocation.settings)
+            read = files.read(settings.ranger.service, invocation.messages.print)
+            found = _look(read, settings, inventory, now)
     else:
-        found = _look(_download(invocation.settings), invocation.settings)
+        found = _look(_download(settings), settings, inventory, now)
+    if inventory:
+        unlisted = sorted(entity_types().keys() - inventory.types - {"instance"})
+        invocation.messages.print(
+            f"note: the inventory has no {', '.join(unlisted)}; of these only what they are in is compared"
+        )
     if not has_engine() and any(one.code is ProblemCode.UNUSABLE_CONDITION for one in found):
         invocation.messages.print(
             "conditions that are scripts, such as `_expression`, need the extra: pip install 'ranger-cdap[expressions]'"
@@ -67,7 +90,9 @@ def lint_command(context: click.Context, invocation: Invocation, files: PolicyFi
     context.exit(ExitCode.NO if mistakes else ExitCode.OK)
 
 
-def _look(documents: Documents, settings: Settings) -> list[Problem | LintFinding]:
+def _look(
+    documents: Documents, settings: Settings, inventory: Inventory | None, now: int
+) -> list[Problem | LintFinding]:
     """Return the engine's problems, then the findings, for policies inside and outside of zones."""
     assert isinstance(documents.policies, bytes)
     document = decode_service_policies(documents.policies)
@@ -79,9 +104,10 @@ def _look(documents: Documents, settings: Settings) -> list[Problem | LintFindin
     model = compile_service_def(engine.service_def)
     context = LintContext(
         known=known,
-        now=time.time_ns() // 1_000_000,
+        now=now,
         lacks_attributes=partial(_lacks_attributes, model, options, settings),
         inherits=settings.cdap.inherit,
+        inventory=inventory,
     )
     return [*engine.problems, *lint(policies, model, context)]
 

@@ -10,6 +10,8 @@ import msgspec
 from ranger_cdap.config.secret import Secret
 from ranger_cdap.config.table import Table, UserDirectory
 
+OnDeletion = Literal["report", "revoke-exact"]
+
 
 class SourceSettings(Table, frozen=True):
     """Events to read; the keys that a source uses depend on its kind ([events.md](events.md))."""
@@ -93,6 +95,8 @@ class SyncSettings(Table, frozen=True):
     """Days that decided events are kept; greater than zero. Lives are kept forever."""
     delegate_admin: bool = False
     """The creator may delegate their grant to others."""
+    on_deletion: OnDeletion | None = None
+    """Rights of others on deleted entities ([rule](../explanation/grants.md#rights-of-others-on-a-deleted-entity))."""
     extra_group: str = ""
     """A group that gets the same grant as the creator, like `cdap_{namespace}`; must contain `{namespace}`."""
     regrant: Literal["manual", "auto"] = "manual"

@@ -40,6 +40,7 @@ def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
         yield _cdap(settings)
         yield _decision(settings)
     yield from _hold_back(settings)
+    yield from _deletions(settings)
 
 
 def _corroboration(settings: Settings) -> Finding:
@@ -117,6 +118,22 @@ def _hold_back(settings: Settings) -> Iterator[Finding]:
             f"creations whose record has no journalled check wait {most}",
             "use CDAP's extension of this version: its checks are journalled",
         )
+
+
+def _deletions(settings: Settings) -> Iterator[Finding]:
+    """Yield where the rights that a creator passed on outlive the entity; nothing if creators cannot."""
+    sync, check = settings.sync, "rights on deleted entities"
+    if not sync.delegate_admin:
+        return
+    if sync.on_deletion != "report":
+        yield well(check, "those that no administrator gave are revoked")
+        return
+    yield note(
+        check,
+        "`sync.on_deletion` is `report`, and creators can delegate: what they gave is theirs in the next entity of that"
+        " name",
+        "remove `sync.on_deletion`, or set `revoke-exact`",
+    )
 
 
 def _listed(sources: Iterable[SourceSettings]) -> str:

@@ -46,7 +46,10 @@ class PolicyItem(Document):
 
 
 class Policy(Document):
-    """A policy; `id` and `version` are None before Ranger Admin has assigned them."""
+    """A policy; `id` and `version` are None before Ranger Admin has assigned them.
+
+    `created_by`, `updated_by`: the names that Ranger shows for its accounts. `update_time`: in epoch milliseconds.
+    """
 
     id: JavaLong | None = None
     guid: str = ""
@@ -73,7 +76,9 @@ class Policy(Document):
     policy_labels: list[str] = []
     zone_name: str = ""
     options: dict[str, Any] = {}
+    created_by: str | None = None
     updated_by: str | None = None
+    update_time: Any = None
 
     def item_lists(self) -> dict[str, list[PolicyItem]]:
         """Return the four lists of items by their names in JSON: allow, deny, and the exceptions of both."""

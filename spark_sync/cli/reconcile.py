@@ -10,6 +10,7 @@ import click
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.inventory import read_inventory
+from ranger_cdap.cdap.named_entities import allows
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -122,6 +123,9 @@ def sentence(finding: DriftFinding) -> str:
             return f"the grant of `{life.creator if life else ''}` is by former settings ({former_terms(life)})"
         case Drift.UNKNOWN:
             return "exists, but the ledger does not know it: anyone who touches it may become its creator"
+        case Drift.NO_SUCH_ENTITY:
+            who = ", ".join(allows(policy)) if policy else ""
+            return f"does not exist, but {number} gives rights on it, and on the next of that name, to {who}"
 
 
 def remedy(finding: DriftFinding) -> str:

@@ -6,7 +6,7 @@ A policy that they moved to another resource is theirs, and the next push writes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Final
@@ -21,6 +21,7 @@ from spark_sync.grants.own_right import covers
 from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings, own_right
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import ranger_admin
+from spark_sync.grants.rights_of_others import by_entity, left_on
 from spark_sync.ledger.ledger import Ledger, LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.ledger.state_file import write_state
@@ -41,18 +42,29 @@ def observe(
     """
     file = settings.sync.state_dir / _FILE
     # In this order: a run that follows comes every second, and must not read all lives for nothing.
-    if 0 <= now - _looked(file) < EVERY or not (lives := ledger.lives((State.APPLIED, State.BLOCKED))):
+    if 0 <= now - _looked(file) < EVERY:
+        return
+    lives, left = ledger.lives((State.APPLIED, State.BLOCKED)), ledger.lives_with_rights_left()
+    if not lives and not left:
         return
     connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
     with connection as reader:
-        changed = list(changes(lives, reader, planning))
+        changed = list(changes(lives, left, ledger, reader, planning))
     ledger.record(LedgerChange(life.entity, (life,)) for life in changed)
     write_state(file, {"looked": now})
 
 
-def changes(lives: Iterable[Life], ranger: PolicyRest, planning: PlanSettings) -> Iterator[Life]:
-    """Yield the lives that people's edits of our policies change. A policy that is not listed is looked up."""
-    policies = {policy.guid: policy for policy in ranger.list_policies(planning.service)}
+def changes(
+    lives: Iterable[Life], left: Collection[Life], ledger: Ledger, ranger: PolicyRest, planning: PlanSettings
+) -> Iterator[Life]:
+    """Yield the lives that people's edits of policies change; `left`: those with rights of others on their entities.
+
+    A policy of ours that is not listed is looked up.
+    """
+    listed = ranger.list_policies(planning.service)
+    named = by_entity(listed, planning.instance) if left else {}
+    yield from (after for life in left if (after := left_on(life, named, ledger, ranger, planning)) != life)
+    policies = {policy.guid: policy for policy in listed}
     for life in lives:
         if not life.applied:
             continue

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for, granted_resource
+from ranger_cdap.config.sync import OnDeletion
 from ranger_cdap.engine import AS_GIVEN, NameTransformation
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.document import replaced
@@ -34,7 +35,7 @@ class PlanSettings:
 
     `gives`: the access types of a creator by the `profile`, by entity type; empty if grants need not follow it.
     `plugins`: those that may change them. `extra_group`: a group that gets the same access, with `{namespace}` replaced
-    by the entity's; empty for none.
+    by the entity's; empty for none. `administrators`: names that Ranger shows for accounts of administrators.
     """
 
     instance: str
@@ -44,6 +45,8 @@ class PlanSettings:
     delegate_admin: bool = False
     extra_group: str = ""
     resultant: Resultant = unchanged_accesses
+    on_deletion: OnDeletion | None = None
+    administrators: frozenset[str] = frozenset()
     profile: str = ""
     gives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     plugins: str = ""
@@ -109,7 +112,9 @@ def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
             yield NoOp(life, life.become(State.BLOCKED, reason=life.taken))
             continue
         try:
-            if closing:
+            if closing and life.is_left_to_people:
+                yield NoOp(life, life.become(State.CLOSED, reason=""))
+            elif closing:
                 yield _revocation(life, life.become(State.CLOSED, reason=""), settings)
             elif doubted:  # it stays contested or suspended
                 yield _revocation(life, life.become(life.state, revoke=False, **WITHOUT_GRANT), settings)

@@ -38,10 +38,20 @@ def plan_settings(
         delegate_admin=sync.delegate_admin,
         extra_group=sync.extra_group,
         resultant=resultant,
+        on_deletion=sync.on_deletion,
+        administrators=administrators(settings),
         profile=settings.cdap.profile,
         gives=given_accesses(settings),
         plugins=plugins,
     )
+
+
+def administrators(settings: Settings) -> frozenset[str]:
+    """Return the names that Ranger shows for the accounts of administrators: of its own, and of `admin.users`.
+
+    Users can choose their first and last name in Ranger, so that one with a space may be anybody's.
+    """
+    return frozenset({"Admin", "admin", *(name for name in settings.admin.users if " " not in name)})
 
 
 def given_accesses(settings: Settings) -> dict[str, tuple[str, ...]]:

@@ -5,22 +5,25 @@ See docs/explanation/grants.md for what is written, what is never touched, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
-from spark_sync.grants.plan import PlanSettings, plan
+from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
+from spark_sync.grants.rights_of_others import Audited, joined, may_revoke, revoke_rights
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.ledger import Ledger, LedgerChange
-from spark_sync.ledger.life import PUSH_STATES
+from spark_sync.ledger.life import PUSH_STATES, RIGHTS_UNREAD, Life, State
 
 CHUNK: Final = 5_000
 """Outcomes recorded at a time; a kill in a long back-fill repeats at most these."""
@@ -63,6 +66,7 @@ def push(
     *,
     planning: PlanSettings | None = None,
     executor: StepExecutor | None = None,
+    audited: Audited = lambda _life, _policy: nullcontext(),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Pushed:
     """Send all pending changes and record the results.
@@ -71,6 +75,7 @@ def push(
         ranger: where policies are written; the Ranger Admin of the settings if `None`.
         planning: `plan_settings(settings)`, if that is known already.
         executor: carries the steps out; one of `AT_A_TIME` and `PATIENCE` if `None`.
+        audited: puts the removal of others' rights on deleted entities on record.
         progress: receives short messages that begin with `SENDING`.
 
     Raises:
@@ -79,22 +84,56 @@ def push(
     """
     if not (pending := ledger.lives(PUSH_STATES)):
         return Pushed([])
-    steps = plan(pending, planning or plan_settings(settings))
-    lanes = (list(lane) for _, lane in groupby(steps, key=lambda step: step.life.entity))
+    planning = planning or plan_settings(settings)
     executor = executor or StepExecutor(AT_A_TIME, PATIENCE)
     connection: AbstractContextManager[PolicyRest] = (
         nullcontext(ranger) if ranger else ranger_admin(settings, rate=settings.sync.rate)
     )
-    outcomes: list[StepOutcome] = []
+    sent: list[StepOutcome] = []
     with connection as rest:
-        for outcome in executor.carry_out(lanes, rest):
-            outcomes.append(outcome)
-            if len(outcomes) % _SHOWN == 0:
-                progress(f"{SENDING}: {len(outcomes):,} of {len(pending):,}")
-            if len(outcomes) % CHUNK == 0:
-                _record(ledger, outcomes[-CHUNK:])
-        _record(ledger, outcomes[len(outcomes) // CHUNK * CHUNK :])
-    return Pushed(outcomes, executor.error)
+        # Others lose their rights on a deleted entity before the creator of the next one gets theirs.
+        ending = [life for life in pending if life.state is State.CLOSING]
+        ended = list(executor.carry_out(_lanes(ending, planning), rest))
+        ended, error = _without_rights_of_others(ended, ledger, rest, planning, audited)
+        if ended:
+            _record(ledger, ended)
+        stuck = {life.entity for life in ending} - {each.life.entity for each in ended}
+        stuck |= {each.life.entity for each in ended if each.life.state is State.CLOSING}
+        others = [life for life in pending if life.state is not State.CLOSING and life.entity not in stuck]
+        for outcome in executor.carry_out(_lanes(others, planning), rest):
+            sent.append(outcome)
+            if len(sent) % _SHOWN == 0:
+                progress(f"{SENDING}: {len(ended) + len(sent):,} of {len(pending):,}")
+            if len(sent) % CHUNK == 0:
+                _record(ledger, sent[-CHUNK:])
+        _record(ledger, sent[len(sent) // CHUNK * CHUNK :])
+    return Pushed([*ended, *sent], executor.error or error)
+
+
+def _lanes(lives: Iterable[Life], planning: PlanSettings) -> Iterator[list[Step]]:
+    return (list(lane) for _, lane in groupby(plan(lives, planning), key=lambda step: step.life.entity))
+
+
+def _without_rights_of_others(
+    ended: Sequence[StepOutcome], ledger: Ledger, ranger: PolicyRest, planning: PlanSettings, audited: Audited
+) -> tuple[list[StepOutcome], RangerAdminError | None]:
+    """Return the outcomes once others have lost their rights on deleted entities, or are to be reported.
+
+    If Ranger Admin fails, the lives are still closing.
+    """
+    done: dict[tuple[EntityId, int], Life] = {}
+    error, wanted = None, list[Life]()
+    for life in (each.life for each in ended if each.life.state is State.CLOSED and each.life.is_deleted):
+        if may_revoke(life, planning):
+            wanted.append(life)
+        else:
+            done[life.entity, life.number] = replace(life, reason=joined(life.reason, RIGHTS_UNREAD))
+    try:
+        revoked = revoke_rights(wanted, ledger, ranger, planning, audited) if wanted else []
+    except RangerAdminError as e:
+        error, revoked = e, [replace(life, state=State.CLOSING, reason=str(e)) for life in wanted]
+    done |= {(life.entity, life.number): life for life in revoked}
+    return [each._replace(life=done.get((each.life.entity, each.life.number), each.life)) for each in ended], error
 
 
 def _record(ledger: Ledger, outcomes: Iterable[StepOutcome]) -> None:

@@ -68,8 +68,9 @@ class StepExecutor:
                         yield from waiting.popleft().result()
                 while waiting:
                     yield from waiting.popleft().result()
-            finally:  # a caller that stops early, as by Ctrl-C, does not wait for pauses
+            except BaseException:  # a caller that stops early, as by Ctrl-C, does not wait for pauses
                 self._over.set()
+                raise
 
     def _one_lane(self, lane: Lane, ranger: PolicyRest) -> list[StepOutcome]:
         done: list[StepOutcome] = []

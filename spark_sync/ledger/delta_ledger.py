@@ -24,7 +24,7 @@ from spark_sync.ledger.ledger_queries import EXISTING, LAST_CHANGE, NEWEST_CHANG
 from spark_sync.ledger.ledger_rows import Row, change_rows, event_row, life_of, life_row
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.ledger_version import TableVersion
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
 from spark_sync.ledger.maintenance import is_due
 
 if TYPE_CHECKING:
@@ -108,8 +108,12 @@ class DeltaLedger:
         return self._lives(f"state IN ({quoted(*(state.value for state in states))})")
 
     def lives_of(self, entity: EntityId) -> list[Life]:
-        """Return all lives of one entity, by number."""
+        """Implement `Ledger.lives_of`."""
         return self._lives(f"entity = {quoted(str(entity))}")
+
+    def lives_with_rights_left(self) -> list[Life]:
+        """Implement `Ledger.lives_with_rights_left`."""
+        return self._lives(f"state = {quoted(State.CLOSED.value)} AND reason LIKE {quoted(f'%{RIGHTS_LEFT}%')}")
 
     def lives_with_grants(self) -> list[Life]:
         """Return the lives that hold a grant, or may get one without a new event or a person."""

@@ -78,6 +78,12 @@ class Ledger(Protocol):
     def lives(self, states: Collection[State]) -> list[Life]:
         """Return the lives in one of those states, by entity and number."""
 
+    def lives_of(self, entity: EntityId) -> list[Life]:
+        """Return all lives of one entity, by number."""
+
+    def lives_with_rights_left(self) -> list[Life]:
+        """Return the closed lives on whose entities others have rights, or may have (`RIGHTS_LEFT`)."""
+
     def grant_groups(self) -> list[tuple[GrantGroup, int]]:
         """Return the groups of lives that are alike in everything settings decide, each with its size."""
 

@@ -19,7 +19,7 @@ class State(StrEnum):
     it was created before it was deleted; grants nothing. `known`: exists, without a grant. `pending`: the grant is to
     be written. `applied`: it is in Ranger. `suspended`: the grant is revoked until it is known whether the entity still
     exists. `blocked`, `failed`: the sync job or Ranger refuses it, see the reason. `closing`: the entity is deleted,
-    its grant is still to be revoked. `closed`: deleted, nothing is pending.
+    rights on it are still to be revoked. `closed`: deleted, nothing is pending.
     """
 
     UNCONFIRMED = "unconfirmed"
@@ -43,35 +43,19 @@ UNDECIDED_STATES = (State.UNCONFIRMED, *DOUBTED_STATES)
 # The states in which the creator has a grant, or is to get one.
 GRANTING_STATES = (State.PENDING, State.APPLIED, State.BLOCKED, State.FAILED)
 
-# The state of a life whose entity is deleted: a grant that may be in Ranger must be revoked, nothing else is pending.
-# A `pending` or `failed` life may have been sent by a run that was killed before it recorded that.
-WHEN_DELETED = {
-    State.UNCONFIRMED: State.CLOSED,
-    State.CONTESTED: State.CLOSED,
-    State.KNOWN: State.CLOSED,
-    State.PENDING: State.CLOSING,
-    State.APPLIED: State.CLOSING,
-    State.SUSPENDED: State.CLOSED,
-    State.BLOCKED: State.CLOSING,
-    State.FAILED: State.CLOSING,
-    State.CLOSING: State.CLOSING,
-    State.CLOSED: State.CLOSED,
-}
-
-
 # The allowed transitions. Only the fold begins and ends lives, and doubts open ones; the push and manual overrides
 # change open ones.
 TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.UNCONFIRMED: frozenset({State.PENDING, State.KNOWN, State.CONTESTED, State.CLOSED}),
-    State.CONTESTED: frozenset({State.CONTESTED, State.PENDING, State.KNOWN, State.CLOSING, State.CLOSED}),
-    State.KNOWN: frozenset({State.PENDING, State.CLOSED, *DOUBTED_STATES}),
+    State.CONTESTED: frozenset({State.CONTESTED, State.PENDING, State.KNOWN, State.CLOSING}),
+    State.KNOWN: frozenset({State.PENDING, State.CLOSING, *DOUBTED_STATES}),
     State.PENDING: frozenset(
         {State.PENDING, State.APPLIED, State.BLOCKED, State.FAILED, State.KNOWN, State.CLOSING, *DOUBTED_STATES}
     ),
     State.APPLIED: frozenset(
         {State.APPLIED, State.PENDING, State.BLOCKED, State.KNOWN, State.CLOSING, *DOUBTED_STATES}
     ),
-    State.SUSPENDED: frozenset({State.PENDING, State.KNOWN, State.CLOSING, State.CLOSED, *DOUBTED_STATES}),
+    State.SUSPENDED: frozenset({State.PENDING, State.KNOWN, State.CLOSING, *DOUBTED_STATES}),
     State.BLOCKED: frozenset(
         {State.BLOCKED, State.PENDING, State.APPLIED, State.KNOWN, State.CLOSING, *DOUBTED_STATES}
     ),
@@ -84,6 +68,13 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
 
 MANUAL: Final = "by hand"
 """The source of a life decided by a manual override; stored in the ledger."""
+
+RECONCILED: Final = "reconcile"
+"""The source of an end that `sync reconcile` records."""
+
+RIGHTS_LEFT: Final = "rights of others stay on it"
+"""Part of the reason of a closed life on whose entity others have rights, or may have; stored in the ledger."""
+RIGHTS_UNREAD: Final = f"{RIGHTS_LEFT}, unless a look at Ranger shows none"
 
 NOT_BY_REQUEST: Final = ("", MANUAL)
 """The sources of lives without a request: the baseline and manual overrides."""
@@ -173,6 +164,16 @@ class Life:
     def holder(self) -> str:
         """Return the creator or, of a contested life, the former holder of the grant; empty for none."""
         return self.creator or self.former
+
+    @property
+    def is_left_to_people(self) -> bool:
+        """Return whether a policy of this life, if there is one, is administered manually."""
+        return self.terms == MANUAL_TERMS and not self.accesses
+
+    @property
+    def is_deleted(self) -> bool:
+        """Return whether the entity is deleted for certain: a life ended by hand only makes room for another one."""
+        return self.ended is not None and self.ended.source not in (MANUAL, RECONCILED)
 
     @property
     def stuck_state(self) -> State:

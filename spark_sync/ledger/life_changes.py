@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.life import GRANTING_STATES, MANUAL_TERMS, WHEN_DELETED, Life, State
+from spark_sync.ledger.life import GRANTING_STATES, MANUAL_TERMS, Life, State
 from spark_sync.ledger.request import UNKNOWN, EntityRequest
 
 
@@ -44,8 +44,7 @@ def restored(life: Life) -> Life:
     if life.state not in (State.CONTESTED, State.SUSPENDED) or (life.state is State.CONTESTED and not life.former):
         return life
     creator, reason = life.creator or life.former or None, ""
-    is_left = life.terms == MANUAL_TERMS and not life.accesses
-    state = State.PENDING if creator and (life.accesses or life.revoke) and not is_left else State.KNOWN
+    state = State.PENDING if creator and (life.accesses or life.revoke) and not life.is_left_to_people else State.KNOWN
     if state is State.PENDING and life.terms == MANUAL_TERMS:
         # The settings would grant more than the adopted policy did.
         state = State.APPLIED if life.revoke else State.BLOCKED
@@ -59,7 +58,5 @@ def restored(life: Life) -> Life:
 def ended(life: Life, position: Position, *, recorded: bool) -> Life:
     """Return the life of a deleted entity; `recorded`: the ledger has it, so Ranger may have its grant."""
     # A life that was never in the ledger was never sent to Ranger, so there is nothing to revoke.
-    state = WHEN_DELETED[life.state] if recorded else State.CLOSED
-    if recorded and life.revoke:
-        state = State.CLOSING
+    state = State.CLOSING if recorded else State.CLOSED
     return replace(life, ended=position, state=state, reason="", revoke=False)

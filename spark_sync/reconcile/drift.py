@@ -10,14 +10,17 @@ from typing import Final
 from uuid import UUID
 
 from ranger_cdap.cdap.creations import load_creations
-from ranger_cdap.cdap.entity import EntityId, entity_type, from_resource
+from ranger_cdap.cdap.entity import EntityId, entity_type
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
 from ranger_cdap.cdap.inventory import Inventory
+from ranger_cdap.cdap.named_entities import exact_entity
 from ranger_cdap.errors import UnsafeGrant
+from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, former_guids, guid_of
 from spark_sync.grants.plan import PlanSettings, own_right, sent_contents
 from spark_sync.grants.regrant import is_changed, regranted
+from spark_sync.grants.rights_of_others import by_entity
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import GRANTING_STATES, Life, State
 
@@ -36,7 +39,7 @@ class Drift(StrEnum):
     `unrecorded`: our policy that the ledger does not record. `stale`: one of a life that has ended. `entity_deleted`: a
     grant whose entity is not in the inventory. `missing`: our policy was deleted manually. `edited`: a person
     took the creator's right out of it. `outdated`: a grant by former settings. `unknown`: an entity that the ledger
-    does not know.
+    does not know. `no_such_entity`: rights of others on an entity that does not exist.
     """
 
     UNRECORDED = "unrecorded"
@@ -46,20 +49,24 @@ class Drift(StrEnum):
     EDITED = "edited"
     OUTDATED = "outdated"
     UNKNOWN = "unknown"
+    NO_SUCH_ENTITY = "no-such-entity"
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Facts about one entity.
 
-    `policies`: those in Ranger with the guid of one of its lives, by the life's number. `listed`: whether the
-    inventory, taken at `taken`, has it; `None` without one.
+    `policies`: those in Ranger with the guid of one of its lives, by the life's number. `others`: other policies by
+    which someone has rights on it. `listed`: whether the inventory, taken at `taken`, has it; `None` without one.
+    `lacking`: whether it would have it, if it existed.
     """
 
     entity: EntityId
     lives: tuple[Life, ...] = ()
     policies: Mapping[int, Policy] = field(default_factory=dict)
+    others: tuple[Policy, ...] = ()
     listed: bool | None = None
+    lacking: bool = False
     taken: int = 0
 
     @property
@@ -72,6 +79,15 @@ class Facts:
     def current(self) -> Life | None:
         """Return the open life, if the ledger has one."""
         return next((life for life in self.decided if life.is_open), None)
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether the entity does not exist, by the inventory or by a certain deletion."""
+        current = self.current
+        if self.lacking:
+            return current is None or current.begun.time < self.taken
+        decided = self.decided
+        return current is None and not self.listed and bool(decided) and decided[-1].is_deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +132,7 @@ def survey(
     lives_of: dict[EntityId, list[Life]] = {}
     by_guid: dict[str, Life] = {}
     theirs: set[str] = set()
+    policies = list(policies)
     for life in lives:
         lives_of.setdefault(life.entity, []).append(life)
         by_guid[guid_of(life, settings.instance)] = life
@@ -125,16 +142,20 @@ def survey(
         if holds := by_guid.get(policy.guid) or _unrecorded(policy, lives_of, settings.instance):
             ours.setdefault(holds.entity, {})[holds.number] = policy
     listed = frozenset(inventory.entities) if inventory else frozenset[EntityId]()
+    others = by_entity(policies, settings.instance)
+    lacking = {entity for entity in {*lives_of, *others} if inventory and inventory.lacks(entity)}
 
     return [
         Facts(
             entity,
             tuple(lives_of.get(entity, ())),
             ours.get(entity, {}),
+            others=tuple(each for each in others.get(entity, ()) if each not in ours.get(entity, {}).values()),
             listed=entity in listed if inventory else None,
+            lacking=entity in lacking,
             taken=inventory.taken if inventory else 0,
         )
-        for entity in sorted({*lives_of, *ours, *listed})
+        for entity in sorted({*lives_of, *ours, *listed, *lacking})
     ]
 
 
@@ -148,7 +169,7 @@ def drift_of(facts: Facts, settings: PlanSettings) -> list[DriftFinding]:
             found.append(DriftFinding(Drift.OUTDATED, facts, current.number, current, there))
     if current is None and not found and _is_unknown(facts):
         found.append(DriftFinding(Drift.UNKNOWN, facts))
-    return found
+    return [*found, *_of_others(facts)]
 
 
 def _of_policies(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
@@ -178,6 +199,12 @@ def _of_lives(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
             yield DriftFinding(Drift.MISSING, facts, life.number, life)
         elif policy is not None and _is_edited(life, policy, settings):
             yield DriftFinding(Drift.EDITED, facts, life.number, life, policy)
+
+
+def _of_others(facts: Facts) -> Iterator[DriftFinding]:
+    """Return the findings about rights of others on an entity that does not exist."""
+    for policy in facts.others if facts.is_gone else ():
+        yield DriftFinding(Drift.NO_SUCH_ENTITY, facts, policy=policy)
 
 
 def _is_missing(life: Life, facts: Facts) -> bool:
@@ -245,7 +272,5 @@ def _unrecorded(policy: Policy, lives_of: Mapping[EntityId, Collection[Life]], i
 
 def named_entity(policy: Policy, instance: str) -> EntityId | None:
     """Return the entity that a policy is on, if it is exactly one."""
-    if any(len(resource.values) != 1 for resource in policy.resources.values()):
-        return None
-    found = from_resource({level: resource.values[0] for level, resource in policy.resources.items()})
+    found = exact_entity(replaced(policy, additional_resources=[]))
     return found[1] if found and found[0] == instance else None

@@ -1,11 +1,11 @@
-"""Audit of manual overrides: who assigned or forgot the creator of an entity, when, and why."""
+"""Audit of manual overrides, and of the removal of others' rights on deleted entities."""
 
 from __future__ import annotations
 
 import os
 import pwd
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -15,6 +15,8 @@ from ranger_cdap.audit import AuditRecord, AuditTrail, event_id, open_trail
 from ranger_cdap.cdap.entity import to_resource
 from ranger_cdap.config import Settings
 from ranger_cdap.plugins.manager import audit_sinks, plugin_manager
+from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.rights_of_others import Audited
 from spark_sync.ledger.life import Life
 from spark_sync.reconcile.overrides import candidates, is_doubted
 
@@ -64,18 +66,47 @@ def on_record(audit: AuditTrail, record: AuditRecord) -> Iterator[None]:
 
 def audit_record(settings: Settings, override: Override, *, now: int) -> AuditRecord:
     """Return the record of an override by the user who runs this program; `now` is in epoch milliseconds."""
-    entity = override.before.entity
+    return _record(settings, override.before, override.action, now=now, reason=_reason(override))
+
+
+@contextmanager
+def removal_audit(settings: Settings, *, now: int) -> Iterator[Audited]:
+    """Yield what puts the removal of others' rights on record; the sinks are opened by the first one.
+
+    Raises:
+        ConfigError: the sinks are not usable.
+    """
+    with ExitStack() as opened:
+        trails: list[AuditTrail] = []
+
+        def audited(life: Life, policy: Policy) -> AbstractContextManager[None]:
+            if not trails:
+                trails.append(opened.enter_context(override_audit(settings)))
+            given = (
+                f"{', '.join(sorted(item.access_types()))} of {', '.join([*item.users, *item.groups, *item.roles])}"
+                for item in policy.policy_items
+            )
+            reason = f"{life.entity} was deleted; revoked by `sync.on_deletion` in `{policy.name}`: {'; '.join(given)}"
+            record = _record(settings, life, "revoke", now=now, reason=reason, policy=policy.id)
+            return on_record(trails[0], record)
+
+        yield audited
+
+
+def _record(
+    settings: Settings, life: Life, access: str, *, now: int, reason: str, policy: int | None = None
+) -> AuditRecord:
     return AuditRecord(
         repo=settings.ranger.service,
         reqUser=account(),
         evtTime=now,
-        access=override.action,
-        resource="/".join(to_resource(entity, settings.cdap.instance).values()),
-        resType=entity.type,
-        action=override.action,
+        access=access,
+        resource="/".join(to_resource(life.entity, settings.cdap.instance).values()),
+        resType=life.entity.type,
+        action=access,
         result=1,
-        policy=_NO_POLICY,
-        reason=_reason(override),
+        policy=_NO_POLICY if policy is None else policy,
+        reason=reason,
         cluster_name=settings.plugin.cluster_name,
         enforcer=_PROGRAM,
         agent=_PROGRAM,

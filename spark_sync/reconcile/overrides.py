@@ -16,7 +16,7 @@ from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.errors import InvalidInput
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
-from spark_sync.ledger.life import DOUBTED_STATES, MANUAL, WHEN_DELETED, GrantTerms, Life, State
+from spark_sync.ledger.life import DOUBTED_STATES, MANUAL, GrantTerms, Life, State
 
 _RETRIED = (State.BLOCKED, State.FAILED)
 _NOT_SENT = (State.KNOWN, State.UNCONFIRMED)
@@ -151,8 +151,7 @@ def _may_grant(life: Life) -> bool:
 
 def _over(life: Life) -> Life:
     """Return the life, ended when it began, so that a late deletion still ends the life after it."""
-    state = State.CLOSING if is_doubted(life) else WHEN_DELETED[life.state]
-    return life.become(state, ended=Position(life.begun.time, True, MANUAL, ""), reason="", revoke=False)
+    return life.become(State.CLOSING, ended=Position(life.begun.time, True, MANUAL, ""), reason="", revoke=False)
 
 
 def _unconfirmed(lives: Collection[Life], kept: int) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import ranger_admin
+from spark_sync.grants.rights_of_others import by_entity
 from spark_sync.ledger.ledger import FEW_EVENTS, LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import (
@@ -95,7 +96,7 @@ def lives_to_compare(
     granted = {life.entity for life in ledger.lives_with_grants()}
     ours = filter(may_be_ours, policies)
     named = {entity for policy in ours if (entity := named_entity(policy, instance))}
-    if len(touched := {*granted, *named, *entities}) <= FEW_EVENTS:
+    if len(touched := {*granted, *named, *by_entity(policies, instance), *entities}) <= FEW_EVENTS:
         lives = ledger.find_lives(entities=touched) if touched else []
         if not any(unexplained(lives, policies, instance)):
             return lives

@@ -19,7 +19,7 @@ from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.fold import baseline_position
 from spark_sync.ledger.ledger import LedgerChange
-from spark_sync.ledger.life import MANUAL_TERMS, WHEN_DELETED, Life, State
+from spark_sync.ledger.life import MANUAL_TERMS, RECONCILED, Life, State
 from spark_sync.reconcile.drift import BEGINNING, RELEASED, Drift, DriftFinding, Facts, drift_of
 
 _LEFT_TO_PEOPLE: Final[dict[str, Any]] = {
@@ -228,7 +228,7 @@ def _former(finding: DriftFinding) -> tuple[Life, ...]:
 
 
 def _ended(life: Life, time: int) -> Life:
-    return life.become(WHEN_DELETED[life.state], ended=Position(time, True, "reconcile", ""), reason="")
+    return life.become(State.CLOSING, ended=Position(time, True, RECONCILED, ""), reason="")
 
 
 def _known(finding: DriftFinding) -> Life | None:
@@ -253,7 +253,7 @@ def _over(finding: DriftFinding, state: State, **fields: Any) -> Life:
         current = finding.facts.current
         begun = current.begun if current and current.number <= finding.number else _since(finding)
         life = Life(finding.entity, finding.number, None, begun, State.KNOWN)
-    ended = life.ended or Position(life.begun.time, True, "reconcile", "")
+    ended = life.ended or Position(life.begun.time, True, RECONCILED, "")
     return replace(life, state=state, ended=ended, **fields)
 
 

@@ -44,6 +44,20 @@ def test_each_problem_has_its_policy_place_and_code(tmp_path: Path, capsys: pyte
     assert (problem["policy_id"], problem["code"]) == (7, "unusable-condition")
 
 
+def test_with_an_inventory_rights_on_what_does_not_exist_are_findings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "now.jsonl").write_text(
+        '{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}\n{"type":"namespace","parts":["ns1"]}\n'
+    )
+    gone = policy(resources={"instance": {"values": ["cdap"]}, "namespace": {"values": ["gone"]}})
+    given = ["--policies", download(tmp_path / "p.json", gone), "--inventory", str(tmp_path / "now.jsonl")]
+    assert main(["policies", "lint", *given, "--json"]) == 2
+    told = capsys.readouterr()
+    assert "no-such-entity" in [each["code"] for each in json.loads(told.out)]
+    assert "note: the inventory has no application, " in told.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

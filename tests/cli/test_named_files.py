@@ -40,6 +40,7 @@ READING = [
     "eval --policies DOWNLOAD --requests FILE",
     "matrix ns1 --policies DOWNLOAD --inventory FILE",
     "overbroad --policies DOWNLOAD --inventory FILE",
+    "policies lint --policies DOWNLOAD --inventory FILE",
     "--config FILE config",
     *(
         f"check bob dataset.get dataset:ns1.kv --service https://127.0.0.1:1 --caller bob {files}"

@@ -55,6 +55,17 @@ def test_without_sources_there_is_nothing_to_look_at() -> None:
     assert findings(confirm=CONFIRM, uncorroborated="grant") == []
 
 
+def test_it_is_told_where_rights_that_creators_gave_outlive_the_entity(events: Path) -> None:
+    def told(**sync: Any) -> list[str]:
+        settings = Settings(sync=SyncSettings(sources=(data_plane(events),), **sync))
+        found = examine_ownership(settings, NOW)
+        return [each.health.name for each in found if each.check == "rights on deleted entities"]
+
+    assert told() == told(on_deletion="report") == []
+    assert told(delegate_admin=True) == told(delegate_admin=True, on_deletion="revoke-exact") == ["WELL"]
+    assert told(delegate_admin=True, on_deletion="report") == ["NOTE"]
+
+
 def test_uncorroborated_grants_are_told_with_their_risk(events: Path) -> None:
     watermark(events)
     held, granted = (findings(data_plane(events), uncorroborated=each)[0] for each in ("hold", "grant"))

@@ -11,9 +11,9 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 33_713,
+    "statements": 33_931,
     "commands": 55,
-    "options": 218,
+    "options": 219,
     "settings": 159,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_guid, granted_resource
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
+from ranger_cdap.config.sync import OnDeletion
 from ranger_cdap.errors import NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource
@@ -59,8 +61,8 @@ def _guids(entity: EntityId, number: int) -> frozenset[str]:
 
 
 @cache
-def _configured(delegate: bool) -> tuple[Settings, PlanSettings]:
-    sync = SyncSettings(username="sync", password=Secret("x"), delegate_admin=delegate)
+def _configured(delegate: bool, on_deletion: OnDeletion | None) -> tuple[Settings, PlanSettings]:
+    sync = SyncSettings(username="sync", password=Secret("x"), delegate_admin=delegate, on_deletion=on_deletion)
     ranger = RangerSettings(url="http://127.0.0.1:1", service="cdap")
     settings = Settings(ranger=ranger, cdap=CdapSettings(instance="cdap"), sync=sync)
     gives = dict.fromkeys(("namespace", "dataset", "application"), ACCESS_TYPES)
@@ -86,7 +88,10 @@ class SharedRanger:
     killer: Killer
     policies: dict[int, Policy] = field(default_factory=dict)
     author: str = JOB
+    now: int = 0
     last: int = 0
+    may_end: Callable[[Policy], str] = lambda _: "no deletion"
+    audited: set[str] = field(default_factory=set)
     job_made: dict[str, str] = field(default_factory=dict)
     made_on: dict[str, dict[str, str]] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
@@ -99,7 +104,8 @@ class SharedRanger:
         self._refuse(policy)
         self.last += 1
         guid = policy.guid or f"guid {self.last}"
-        made = self.policies[self.last] = replaced(policy, id=self.last, guid=guid, version=1, updated_by=self.author)
+        stamps = {"created_by": self.author, "updated_by": self.author, "update_time": self.now}
+        made = self.policies[self.last] = replaced(policy, id=self.last, guid=guid, version=1, **stamps)
         if self.author == JOB:
             self.job_made[guid] = policy.policy_items[0].users[0]
             self.made_on[guid] = {level: one.values[0] for level, one in policy.resources.items()}
@@ -114,8 +120,11 @@ class SharedRanger:
         assert policy.id is not None
         before = self.policies[policy.id]
         self._refuse(policy)
-        after = self.policies[policy.id] = replaced(policy, version=(before.version or 0) + 1, updated_by=self.author)
-        if self.author == JOB:
+        stamps = {"created_by": before.created_by, "updated_by": self.author, "update_time": self.now}
+        after = self.policies[policy.id] = replaced(policy, version=(before.version or 0) + 1, **stamps)
+        if self.author == JOB and before.policy_items and not after.policy_items and before.guid in self.audited:
+            self._job_ended(before, after)
+        elif self.author == JOB:
             self._job_changed(before, after)
         self.killer.step()
         return after
@@ -135,7 +144,8 @@ class SharedRanger:
         return next((policy for policy in self.policies.values() if policy.guid == guid), None)
 
     def list_policies(self, service: str) -> list[Policy]:
-        return list(self.policies.values())
+        unknown = dict.fromkeys(("created_by", "updated_by", "update_time"))  # Ranger's list has neither
+        return [replaced(policy, **unknown) for policy in self.policies.values()]
 
     def _refuse(self, policy: Policy) -> None:
         for known in self.policies.values():
@@ -147,6 +157,17 @@ class SharedRanger:
                 raise RequestRejected("Duplicate entry", status=400)
             if known.is_enabled and policy.is_enabled and _listed(known) == _listed(policy):
                 raise RequestRejected("resource", status=400, reason_codes=(RESOURCE_TAKEN,))
+
+    def _job_ended(self, before: Policy, after: Policy) -> None:
+        """Law 9: what `sync.on_deletion` may do, and nothing that denies or limits is lost by it."""
+        self.audited.discard(before.guid)
+        if why := self.may_end(before):
+            self.breaches.append(f"law 9: the job emptied {before.name}: {why}")
+        denies = bool(before.deny_policy_items or before.allow_exceptions or before.deny_exceptions)
+        wanted = replaced(before, policy_items=[], is_enabled=denies or before.is_deny_all_else)
+        stamps = dict.fromkeys(("version", "updated_by", "update_time"))
+        if replaced(wanted, **stamps) != replaced(after, **stamps):
+            self.breaches.append(f"law 9: the job changed more of {before.name} than its allow items")
 
     def _job_changed(self, before: Policy, after: Policy) -> None:
         """Law 9: of a policy that people have edited the job changes only what is its creator's."""
@@ -160,7 +181,8 @@ class SharedRanger:
             self.breaches.append(f"law 7: the job gave {user} in {before.name} what a person had taken")
         changed = {each for each in items_in(before) ^ items_in(after) if each[2] != user}
         kept = [
-            replaced(each, policy_items=[], policy_labels=[], version=None, updated_by=None) for each in (before, after)
+            replaced(each, policy_items=[], policy_labels=[], version=None, updated_by=None, update_time=None)
+            for each in (before, after)
         ]
         if not after.is_enabled and not after.items():
             kept = [replaced(each, is_enabled=False) for each in kept]
@@ -188,41 +210,74 @@ class World:
         self.killer = Killer()
         self.ranger = SharedRanger(self.killer)
         self.ledger = MemoryLedger(self.killer)
-        self.delegate = False
+        self.delegate = self.rng.random() < 0.5
+        self.on_deletion: OnDeletion | None = self.rng.choice((None, "report", "revoke-exact"))
+        self.closed: dict[tuple[EntityId, int], int] = {}
+        self.ranger.may_end = self.why_not_ended
         self.happened: Counter[str] = Counter()
         self.time = 0
 
     def play(self) -> World:
-        for _ in range(self.rng.randint(6, 24)):
-            self.time += 10
+        for _ in range(self.rng.randint(8, 36)):
+            self.tick()
             move = self.rng.choice(MOVES)
             if move(self):
                 self.happened[move.__name__.strip("_")] += 1
         for _ in range(3):
+            self.tick()
             self.job()
         return self
+
+    def tick(self) -> None:
+        self.time += 10
+        self.ranger.now = self.time
 
     # The job
 
     def job(self, kill: int | None = None) -> None:
-        settings, planning = _configured(self.delegate)
+        settings, planning = _configured(self.delegate, self.on_deletion)
         self.killer.at, self.killer.steps = kill, 0
         admin: Any = self.ranger
         ledger: Any = self.ledger
         taken = [life for life in self.ledger.rows.values() if self.is_taken(life)]
         self.ranger.refused = {guid for life in taken for guid in guids_of(life)}
         try:
-            seen = list(changes(self.ledger.lives((State.APPLIED, State.BLOCKED)), admin, planning))
+            left = self.ledger.lives_with_rights_left()
+            seen = list(changes(self.ledger.lives((State.APPLIED, State.BLOCKED)), left, ledger, admin, planning))
             ledger.record([LedgerChange(life.entity, (life,)) for life in seen])
             record(ledger, regrants(ledger, settings, planning, ranger=admin))
-            pushed = push(ledger, settings, admin, planning=planning, executor=StepExecutor(1, 0.0))
+            executor = StepExecutor(1, 0.0)
+            pushed = push(ledger, settings, admin, planning=planning, executor=executor, audited=self.audit)
             assert pushed.error is None, pushed.error
         except Killed:
             self.happened["kill"] += 1
         finally:
             self.killer.at = None
+            for key, life in self.ledger.rows.items():
+                if life.state is State.CLOSED:
+                    self.closed.setdefault(key, self.time)
+
+    def audit(self, life: Life, policy: Policy) -> AbstractContextManager[None]:
+        self.ranger.audited.add(policy.guid)
+        return nullcontext()
 
     # What the laws ask
+
+    def why_not_ended(self, policy: Policy, at: int | None = None) -> str:
+        """Why `sync.on_deletion` may not empty a policy, now or when a life was closed; empty if it may, and must."""
+        entity = _only_on(policy)
+        lives = [life for life in self.ledger.rows.values() if life.entity == entity and not life.is_open]
+        if entity is None or policy.conditions or any(each.conditions for each in policy.items()):
+            return "not on exactly one entity, or under a condition"
+        if not lives or self.on_deletion == "report":
+            return "no life ended, or the setting is `report`"
+        delegated = [life for life in lives if self.delegate or (life.terms and life.terms.delegate_admin)]
+        if delegated and not {policy.created_by, policy.updated_by} <= {"Admin"}:
+            return ""
+        if self.on_deletion is None:
+            return "an administrator wrote it, or the creator could not delegate"
+        begun = [life.begun.time for life in self.ledger.rows.values() if life.entity == entity and life.is_open]
+        return "it is the next entity's" if begun and begun[0] <= policy.update_time else ""
 
     def open_lives(self) -> Iterator[Life]:
         return (life for life in self.ledger.rows.values() if life.is_open)
@@ -236,12 +291,18 @@ class World:
 
     # Saves of people
 
-    def save(self, policy: Policy, **edit: Any) -> bool:
+    def may_delegate(self, life: Life) -> bool:
+        """Whether Ranger lets the creator of a life pass on rights."""
+        on = granted_resource(life.entity, "cdap")
+        items = [each for policy in self.ranger.policies.values() if covers(policy, on) for each in policy.policy_items]
+        return any(each.delegate_admin and life.creator in each.users for each in items)
+
+    def save(self, policy: Policy, by: str = "", **edit: Any) -> bool:
         """Save a policy as a person; record whether that takes the right of its creator, or gives it back."""
         after, before = replaced(policy, **edit), policy
         if after == before:
             return False
-        self.ranger.author = self.rng.choice((*NEIGHBOURS, "admin"))
+        self.ranger.author = by or self.rng.choice((*NEIGHBOURS, "Admin"))
         try:
             self.ranger.update_policy(after)
         except RequestRejected:
@@ -270,7 +331,7 @@ class World:
             (taken.add if life.taken else taken.discard)(before.guid)
         elif _gives(after, user):
             taken.discard(before.guid)
-        elif _gives(before, user):
+        elif _gives(before, user) or _denies(after, user):
             taken.add(before.guid)
 
     def some_policy(self, *, job: bool = True) -> Policy | None:
@@ -278,10 +339,20 @@ class World:
         return self.rng.choice(found) if found else None
 
 
+def _only_on(policy: Policy) -> EntityId | None:
+    """The entity that every resource of a policy is exactly on."""
+    listed = (policy.resources, *policy.additional_resources)
+    return next((entity for entity in ENTITIES if all(one == resources(entity) for one in listed)), None)
+
+
 def _gives(policy: Policy, user: str) -> bool:
     given = {a.type for i in policy.policy_items if user in i.users and not i.conditions for a in i.accesses}
-    denied = any(user in each.users for each in policy.deny_policy_items)
-    return policy.is_enabled and not policy.conditions and not denied and given >= set(ACCESS_TYPES)
+    limited = policy.conditions or _denies(policy, user)
+    return policy.is_enabled and not limited and given >= set(ACCESS_TYPES)
+
+
+def _denies(policy: Policy, user: str) -> bool:
+    return any(user in each.users for each in policy.deny_policy_items)
 
 
 # Moves: each returns whether it could be made
@@ -439,7 +510,7 @@ def _remove_policy(world: World) -> bool:
     policy = world.some_policy()
     if policy is None or policy.id is None:
         return False
-    world.ranger.author = "admin"
+    world.ranger.author = "Admin"
     world.ranger.delete_policy(policy.id)
     world.ranger.author = JOB
     world._note(policy, None)
@@ -448,17 +519,68 @@ def _remove_policy(world: World) -> bool:
 
 def _beforehand(world: World) -> bool:
     """A policy on exactly an entity, once or twice, perhaps with a right of its creator or with our name."""
-    entity = world.rng.choice(ENTITIES)
-    times = world.rng.choice((1, 1, 2, 2, 3))
+    return _written(world, "Admin", item(world.rng.choice((*CREATORS, *NEIGHBOURS)), "read", "write"))
+
+
+def _denied_beforehand(world: World) -> bool:
+    """An administrator's or a neighbour's policy that also denies, excepts, or denies all else."""
+    sides = world.rng.choice(
+        (
+            {"deny_policy_items": [item(world.rng.choice(CREATORS), "write")]},
+            {"deny_policy_items": [item("eve", "read")], "deny_exceptions": [item("bob", "read")]},
+            {"is_deny_all_else": True},
+        )
+    )
+    author = world.rng.choice(("Admin", "bob"))
+    return _written(world, author, item(world.rng.choice(NEIGHBOURS), "read"), **sides)
+
+
+def _limited(world: World) -> bool:
+    """A neighbour's policy on an entity under a condition, or on another one too."""
+    condition = [PolicyItemCondition(type="_expression", values=["true"])]
+    limits: list[dict[str, Any]] = [{"conditions": condition}, {"additional_resources": [resources(ELSEWHERE)]}]
+    if world.rng.random() < 0.3:
+        return _written(world, "bob", item("bob", "read", conditions=condition))
+    return _written(world, "bob", item("bob", "read"), **world.rng.choice(limits))
+
+
+def _share_and_delete(world: World) -> bool:
+    """A creator who can delegate gives themselves, their group and a role a right, and deletes the entity."""
+    found = [life for life in world.open_lives() if life.state is State.APPLIED and world.may_delegate(life)]
+    if not found:
+        return False
+    life = world.rng.choice(found)
+    user = life.creator or ""
+    shared = item(user, "read", "write", groups=["team"], roles=["r"], delegate_admin=world.rng.random() < 0.5)
+    theirs = [policy for policy in world.ranger.policies.values() if _only_on(policy) == life.entity]
+    ours = [policy for policy in theirs if policy.guid in guids_of(life)]
+    once = [policy for policy in theirs if not policy.additional_resources and policy.is_enabled]
+    if ours and world.rng.random() < 0.5:  # in the form
+        world.save(ours[0], user, policy_items=[*ours[0].policy_items, shared])
+    elif once:  # Ranger's REST to grant writes into the policy on exactly the resource, as the account of the bridge
+        world.save(once[0], "bridge", policy_items=[*once[0].policy_items, shared])
+    else:
+        _written(world, "bridge", shared, life.entity, 1)
+    world.tick()
+    world.ledger.rows[life.entity, life.number] = ended(life, Position(world.time, True, "s", "2"), recorded=True)
+    return True
+
+
+def _written(
+    world: World, author: str, first: PolicyItem, on: EntityId | None = None, count: int = 0, **more: Any
+) -> bool:
+    """A person's policy on an entity, listed once or several times, perhaps with a name of ours."""
+    entity = on or world.rng.choice(ENTITIES)
+    times = count or world.rng.choice((1, 1, 2, 2, 3))
     names = [f"theirs {world.time}", *(policy.name for policy in world.ranger.policies.values())]
     policy = Policy(
         name=world.rng.choice(names),
         service="cdap",
         resources=resources(entity),
-        additional_resources=[resources(entity)] * (times - 1),
-        policy_items=[item(world.rng.choice((*CREATORS, *NEIGHBOURS)), "read", "write")],
+        policy_items=[first],
+        **{"additional_resources": [resources(entity)] * (times - 1), **more},
     )
-    world.ranger.author = "admin"
+    world.ranger.author = author
     try:
         world.ranger.create_policy(policy)
     except RequestRejected:
@@ -488,12 +610,22 @@ MOVES: tuple[Callable[[World], bool], ...] = (
         _condition,
     ),
     *(_deny, _switch, _switch, _rename, _move, _widen_resource, _remove_policy, _beforehand, _beforehand),
+    *(
+        _denied_beforehand,
+        _denied_beforehand,
+        _limited,
+        _limited,
+        _share_and_delete,
+        _share_and_delete,
+        _share_and_delete,
+    ),
 )
 
 
 def breaches(world: World) -> Iterator[str]:
     """Every breach of the laws of policies that people share, as a sentence."""
     yield from world.ranger.breaches
+    yield from _left_on_deleted(world)
     for life in world.ledger.rows.values():
         on = granted_resource(life.entity, "cdap")
         if not life.is_open:
@@ -509,3 +641,26 @@ def breaches(world: World) -> Iterator[str]:
             delegates = newest and any(i.delegate_admin for i in newest.policy_items if life.creator in i.users)
             if newest and delegates is not world.delegate:
                 yield f"law 7: {life.creator} may pass {life.entity} on is {delegates}, not as set"
+
+
+def _left_on_deleted(world: World) -> Iterator[str]:
+    """Breaches about rights of others that stood when the life of a deleted entity was closed."""
+    for key, closed in world.closed.items():
+        life = world.ledger.rows[key]
+        if not life.is_deleted:
+            continue
+        later = {guid for each in world.ledger.rows.values() if each.number > life.number for guid in guids_of(each)}
+        for policy in world.ranger.policies.values():
+            named = any(one == resources(life.entity) for one in (policy.resources, *policy.additional_resources))
+            stood = policy.update_time < closed and policy.guid not in later
+            if not (named and stood and policy.is_enabled and policy.policy_items):
+                continue
+            if _only_on(policy) == life.entity and not world.why_not_ended(policy):
+                yield f"on_deletion: {policy.name} still gives rights on {life.entity}, which was deleted"
+            begun = [
+                each.begun.time
+                for each in world.ledger.rows.values()
+                if each.entity == life.entity and each.number > life.number
+            ]
+            if f"policy {policy.id} " not in life.reason and all(policy.update_time < each for each in begun):
+                yield f"on_deletion: nothing says that {policy.name} gives rights on the deleted {life.entity}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, Final
 from unittest.mock import patch
 
+from ranger_cdap.cdap.named_entities import exact_entity
 from ranger_cdap.ranger_model.document import replaced
-from spark_sync.grants import observe, writer
+from spark_sync.grants import observe, push, rights_of_others, writer
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.own_right import OwnRight
 from spark_sync.grants.plan import WITHOUT_GRANT
@@ -21,6 +23,16 @@ _observed = observe.observed
 
 def _swap(owner: Any, name: str, new: Any) -> Mutant:
     return lambda: patch.object(owner, name, new)
+
+
+def _everywhere(name: str, new: Any) -> Mutant:
+    def both() -> ExitStack:
+        stack = ExitStack()
+        for module in (push, rights_of_others):
+            stack.enter_context(patch.object(module, name, new))
+        return stack
+
+    return both
 
 
 def _unedited_only(step: Any, ours: Any, written: Any) -> Any:
@@ -44,6 +56,18 @@ def _first(policy: Any, life: Any, copy: int) -> Any:
     return _as_copy(policy, life, 0)
 
 
+def _without_denials(policy: Any) -> Any:
+    return replaced(policy, policy_items=[], deny_policy_items=[], deny_exceptions=[], is_enabled=False)
+
+
+def _on_it(policy: Any, entity: Any, instance: Any) -> bool:
+    return exact_entity(policy) == (instance, entity)
+
+
+def _among_others(policy: Any, entity: Any, instance: Any) -> bool:
+    return not policy.conditions and not any(item.conditions for item in policy.items())
+
+
 PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, str]]] = {
     "a policy that was moved counts as ours": (_swap(observe, "covers", lambda *_: True), "move"),
     "an edited policy is left as it is at the end": (_swap(writer, "_rest", _unedited_only), "add_item"),
@@ -51,5 +75,16 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, str]]] = {
     "items of people are written over": (_swap(OwnRight, "out_of", _without_items), "add_item"),
     "what a person took is given again": (_swap(observe, "observed", _given_again), "remove_name"),
     "a policy that became a person's is written again": (_swap(writer, "as_copy", _first), "move"),
+    "rights of others stay after the deletion": (_swap(push, "may_revoke", lambda *_: False), "share_and_delete"),
+    "rights of others go although they are to stay": (_everywhere("may_revoke", lambda *_: True), "beforehand"),
+    "a denial goes with the rights": (_swap(rights_of_others, "without_rights", _without_denials), "denied_beforehand"),
+    "a limit counts as a right": (_swap(rights_of_others, "_is_exact", _on_it), "limited"),
+    "rights on several entities go": (_swap(rights_of_others, "_is_exact", _among_others), "limited"),
+    "administrators' rights go by default": (
+        _swap(rights_of_others, "_by_administrator", lambda *_: False),
+        "beforehand",
+    ),
+    "a right of the next entity goes": (_swap(rights_of_others, "changed", lambda _: 0), "beforehand"),
+    "what stays is not said": (_swap(rights_of_others, "_sentence", lambda _: ""), "limited"),
 }
 """Each with a move that is made in the seed that shows it."""

@@ -22,7 +22,7 @@ from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import History, Ledger, LedgerChange
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
 from spark_sync.ledger.matching import concerns
 from tests.spark_sync.reconcile.drift_fixtures import signature
 
@@ -127,6 +127,9 @@ class MemoryLedger:
 
     def lives_of(self, entity: EntityId) -> list[Life]:
         return sorted((life for life in self.rows.values() if life.entity == entity), key=lambda life: life.number)
+
+    def lives_with_rights_left(self) -> list[Life]:
+        return [life for life in self.lives((State.CLOSED,)) if RIGHTS_LEFT in life.reason]
 
     def lives(self, states: Collection[State]) -> list[Life]:
         found = (life for life in self.rows.values() if life.state in states)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ranger_cdap.cdap.grant import CREATORS_LABEL
+from ranger_cdap.cdap.inventory import Inventory
+from ranger_cdap.cdap.named_entities import allows, named_entities
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO, implied
 from ranger_cdap.engine.compiled.java import odd_letters
 from ranger_cdap.engine.compiled.matcher import compile_element
@@ -20,6 +22,7 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemCondit
 from servicedef import value_patterns
 
 _MACRO = re.compile(r"\{([^{}\\]*)\}")
+_SHOWN = 5
 _KNOWN_MACROS = frozenset({"USER", "OWNER"})
 
 
@@ -28,6 +31,7 @@ class LintCode(StrEnum):
 
     NEVER_MATCHES = "never-matches"
     NO_SUCH_NAME = "no-such-name"
+    NO_SUCH_ENTITY = "no-such-entity"
     EXPIRED = "expired"
     SHADOWED = "shadowed"
     DENIED_ANYWAY = "denied-anyway"
@@ -84,6 +88,7 @@ class LintContext:
     now: int
     lacks_attributes: Callable[[PolicyItemCondition], bool] = lambda _: False
     inherits: bool = False
+    inventory: Inventory | None = None
 
 
 _Findings = Iterator[tuple[str, LintCode, str]]
@@ -108,6 +113,7 @@ def lint(
         for rule in (
             _resources(policy, model),
             _parents(policy, model),
+            _deleted(policy, context.inventory) if context.inventory else (),
             () if context.inherits else _ends(policy, descent),
             _validity(policy, context.now),
             _conditions(policy, context.lacks_attributes),
@@ -139,6 +145,22 @@ def _resources(policy: Policy, model: ServiceModel) -> _Findings:
                 if options.replace_tokens and macro not in _KNOWN_MACROS:
                     message = f"`{{{macro}}}` is not a macro, so it is matched literally"
                     yield f"{prefix}.{name}", LintCode.UNKNOWN_MACRO, message
+
+
+def _deleted(policy: Policy, inventory: Inventory) -> _Findings:
+    """Report rights on entities that the inventory does not have."""
+    if not (who := allows(policy)):
+        return
+    for number, resources in enumerate((policy.resources, *policy.additional_resources)):
+        named = (entity for instance, entity in named_entities(resources) if instance == inventory.instance)
+        missing = [str(entity) for entity in named if inventory.lacks(entity)]
+        if missing and resources not in (policy.resources, *policy.additional_resources)[:number]:
+            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+            message = (
+                f"{', '.join(who[:_SHOWN])}{', …' * (len(who) > _SHOWN)} have rights on what the inventory does not "
+                f"have, and on the next of that name: {', '.join(missing[:_SHOWN])}{more}"
+            )
+            yield f"additionalResources[{number - 1}]" if number else "resources", LintCode.NO_SUCH_ENTITY, message
 
 
 def _parents(policy: Policy, model: ServiceModel) -> _Findings:

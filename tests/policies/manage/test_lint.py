@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import servicedef
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.engine.compiled.service_def import compile_service_def
 from ranger_cdap.policies.manage.lint import KnownPrincipals, LintCode, LintContext, lint
@@ -54,6 +56,10 @@ IP = [{"type": "ip", "values": ["10.0.0.1"]}]
 
 ODD_LETTERS = "\u017f\u0131\u03c2\u00b5\u03d0"
 """Long s, dotless i, final sigma, micro sign, curled beta."""
+
+HERE = Inventory("cdap", 0, (EntityId("namespace", ("ns1",)), EntityId("dataset", ("ns1", "kv"))))
+TWO = {"instance": ["cdap"], "namespace": ["ns1", "ns2"]}
+GONE = {**NS1, "dataset": ["gone"]}
 
 CASES = [
     # the policy, and what is found: code and place
@@ -211,6 +217,41 @@ def test_parent_too_is_found_where_the_engine_decides_above(values: list[list[st
     assert [finding.place for finding in found if finding.code is LintCode.PARENT_TOO] == above[:1]
 
 
+NAMED = {
+    "a namespace that is there": (NS1, []),
+    "one of two": (TWO, ["resources"]),
+    "a dataset": (GONE, ["resources"]),
+    "a dataset that is there": ({**NS1, "dataset": ["kv"]}, []),
+    "a type that the inventory does not have": ({**NS1, "stream": ["gone"]}, []),
+    "such a type in a namespace that is gone": ({**NS1, "namespace": ["ns2"], "stream": ["s"]}, ["resources"]),
+    "a wildcard": ({**NS1, "dataset": ["gone*"]}, []),
+    "all in a namespace that is gone": ({**NS1, "namespace": ["ns2"], "dataset": ["*"]}, []),
+    "all values but some": ({**NS1, "dataset": {"values": ["gone"], "isExcludes": True}}, []),
+    "another instance": ({**GONE, "instance": ["other"]}, []),
+    "CDAP's own namespace": ({**NS1, "namespace": ["system"]}, []),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_right_on_what_the_inventory_would_have_is_a_finding(name: str) -> None:
+    resources, places = NAMED[name]
+    context = replace(KNOWN, inventory=HERE)
+    assert missing_in(policy(resources=resources), context) == places
+
+
+def test_a_denial_or_a_disabled_policy_gives_no_right_on_what_does_not_exist() -> None:
+    context = replace(KNOWN, inventory=HERE)
+    assert missing_in(policy([], resources=GONE, denyPolicyItems=[item()]), context) == []
+    assert missing_in(policy(resources=GONE, isEnabled=False), context) == []
+    written = policy(resources=NS1, additionalResources=[{n: {"values": v} for n, v in GONE.items()}] * 2)
+    assert missing_in(written, context) == ["additionalResources[0]"]
+
+
+def missing_in(written: dict[str, Any], context: LintContext) -> list[str]:
+    found = lint([msgspec.convert(written, Policy)], MODEL, context)
+    return [one.place for one in found if one.code is LintCode.NO_SUCH_ENTITY]
+
+
 def test_without_a_user_store_nobody_is_unknown() -> None:
     written = msgspec.convert(policy([item("eve @ghosts")]), Policy)
     assert list(lint([written], MODEL, replace(KNOWN, known=KnownPrincipals()))) == []
@@ -224,7 +265,7 @@ def test_whom_a_user_store_knows() -> None:
 
 
 def test_every_code_has_a_case_and_a_line_in_the_docs() -> None:
-    elsewhere = {"odd-letter", "ends-above"}  # CDAP's levels tell cases apart; a table of its own
+    elsewhere = {"odd-letter", "ends-above", "no-such-entity"}  # CDAP's levels tell cases apart; tables of their own
     assert {code for _, found in CASES for code, _ in found} | elsewhere == {one.value for one in LintCode}
     page = (Path(__file__).parents[3] / "docs" / "reference" / "policy-problems.md").read_text()
     section = page.split("## Additional findings of `policies lint`")[1].split("##")[0]

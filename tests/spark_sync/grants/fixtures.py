@@ -95,6 +95,9 @@ class MemoryLedger:
             (life for life in self.rows.values() if life.state in states), key=lambda life: (life.entity, life.number)
         )
 
+    def lives_of(self, entity: EntityId) -> list[Life]:
+        return [self.rows[key] for key in sorted(self.rows) if key[0] == entity]
+
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.records += 1
         for change in changes:
@@ -153,9 +156,15 @@ def settings(ranger: Ranger, **sync: Any) -> Settings:
 
 
 def pushed(
-    ranger: Ranger, ledger: MemoryLedger, by: PolicyRest | None = None, *, size: int = 4, patience: float = 20.0
+    ranger: Ranger,
+    ledger: MemoryLedger,
+    by: PolicyRest | None = None,
+    *,
+    size: int = 4,
+    patience: float = 20.0,
+    **sync: Any,
 ) -> Pushed:
-    configured, executor = settings(ranger), StepExecutor(size, patience)
+    configured, executor = settings(ranger, **sync), StepExecutor(size, patience)
     planning = plan_settings(configured, unchanged_accesses)
     return push(ledger, configured, by or ranger.sync, planning=planning, executor=executor)
 

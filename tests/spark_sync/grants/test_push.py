@@ -78,7 +78,7 @@ def test_what_is_not_sent_is_recorded_too(ranger: Ranger) -> None:
     ledger = MemoryLedger([unsafe, gone_unsafe])
     found = pushed(ranger, ledger)
     assert (states(found), ledger.states()) == (
-        [State.BLOCKED, State.CLOSED],
+        [State.CLOSED, State.BLOCKED],
         {State.BLOCKED: 1, State.CLOSED: 1},
     )
     assert "`public` does not identify a single user" in ledger.rows[DATASET, 1].reason

@@ -19,7 +19,7 @@ from spark_sync.ledger.event import ChangeKind, EntityEvent, Outcome, Position
 from spark_sync.ledger.fold import fold, known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import History, LedgerChange
-from spark_sync.ledger.life import MANUAL, TRANSITIONS, WHEN_DELETED, Life, State
+from spark_sync.ledger.life import MANUAL, TRANSITIONS, Life, State
 from spark_sync.ledger.matching import concerns
 from tests.spark_sync.ledger.evidence import APPLICATION, ARTIFACT, DATASET, JOURNAL, SCHEDULE, events
 
@@ -352,11 +352,11 @@ def test_a_line_is_about_the_version_that_it_names() -> None:
 
 
 LISTED: dict[str, tuple[tuple[str, ...] | None, list[str], list[str]]] = {
-    "its only version": (("1",), ["bob- 120-125 v1"], ["1 - 101-125 closed"]),
+    "its only version": (("1",), ["bob- 120-125 v1"], ["1 - 101-125 closing"]),
     "one of two": (("1", "2"), ["bob- 120-125 v1"], ["1 - 101- known"]),
     "one, and nobody listed them": (None, ["bob- 120-125 v1"], ["1 - 101- suspended"]),
     "all that were listed, and one that came later": (
-        ("1",), ["alice+ 110-115 v2", "bob- 120-125 v1", "bob- 130-135 v2"], ["1 - 101-135 closed"],
+        ("1",), ["alice+ 110-115 v2", "bob- 120-125 v1", "bob- 130-135 v2"], ["1 - 101-135 closing"],
     ),
 }  # fmt: skip
 
@@ -678,15 +678,16 @@ def test_what_a_person_decided_is_contested_by_nothing() -> None:
     assert lives("alice+ 110-115", "bob+ 112-130", decided=[assigned]) == ["1 carol 110- applied"]
 
 
-def test_what_may_have_been_sent_is_revoked() -> None:
+def test_the_end_of_a_recorded_life_leaves_rights_to_revoke() -> None:
     history = ["alice+ 110-115", "bob- 116-117 !500", "alice- 120-125"]
     suspended = replace(ALICES, state=State.SUSPENDED, revoke=True)
-    for life, state in (
-        (ALICES, State.CLOSING),
-        (suspended, State.CLOSING),
-        (replace(suspended, revoke=False), State.CLOSED),
+    for recorded, state in (
+        ([ALICES], State.CLOSING),
+        ([suspended], State.CLOSING),
+        ([replace(suspended, revoke=False)], State.CLOSING),
+        ([], State.CLOSED),
     ):
-        (ended,) = fold(DATASET, events(history), [life], JOURNALLED)
+        (ended,) = fold(DATASET, events(history), recorded, JOURNALLED)
         assert ended.state is state
 
 
@@ -791,7 +792,7 @@ def test_nobody_is_granted_what_no_journalled_request_of_theirs_created(texts: l
             assert life.creator in own | {event.user for event in made if event.source == "router"}
 
 
-_MAY_END = [state for state in State if state not in (State.CLOSING, State.CLOSED)]
+_MAY_END = [state for state in State if state not in (State.UNCONFIRMED, State.CLOSED)]
 
 
 @pytest.mark.parametrize(("before", "after"), list(product(State, State)), ids=lambda state: state.value)
@@ -806,7 +807,7 @@ def test_what_a_life_may_become(before: State, after: State) -> None:
 
 @pytest.mark.parametrize("state", _MAY_END)
 def test_the_end_of_an_entity_is_a_transition_from_every_open_state(state: State) -> None:
-    assert WHEN_DELETED[state] in TRANSITIONS[state]
+    assert State.CLOSING in TRANSITIONS[state]
 
 
 def test_an_event_is_kept_as_what_it_says() -> None:

@@ -301,7 +301,8 @@ class Regrants(RuleBasedStateMachine):
 
     def regrant(self) -> None:
         configured = self.configured
-        seen = list(changes(self.ledger.lives((State.APPLIED, State.BLOCKED)), self.ranger, configured.planning))
+        lives = self.ledger.lives((State.APPLIED, State.BLOCKED))
+        seen = list(changes(lives, [], self.ledger, self.ranger, configured.planning))
         self.ledger.record([LedgerChange(life.entity, (life,)) for life in seen])
         record(self.ledger, regrants(self.ledger, configured.settings, configured.planning, ranger=self.ranger))
         self.push()
