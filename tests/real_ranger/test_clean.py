@@ -21,7 +21,10 @@ def interrupted(address: Address, directory: Path) -> Estate:
     assert estate.admin.roles.create(estate.service, estate.name("inner"))
     assert estate.admin.roles.create(estate.service, estate.name("outer"), roles=[estate.name("inner")])
     zoned = zone(
-        estate.name("zone"), {estate.service: [{"namespace": ["ns2"]}]}, adminUsers=[alice], auditUsers=[alice]
+        estate.name("zone"),
+        {estate.service: [{"instance": ["cdap"], "namespace": ["ns2"]}]},
+        adminUsers=[alice],
+        auditUsers=[alice],
     )
     estate.done("POST", ZONES, zoned)
     estate.admin.close()
@@ -30,7 +33,7 @@ def interrupted(address: Address, directory: Path) -> Estate:
 
 def test_leftovers_of_all_flows_are_removed_and_nothing_else(estate: Estate, tmp_path: Path) -> None:
     estate.set_up()
-    other = {"name": "other_rcdap0123abcd_service", "type": "cdap", "isEnabled": True, "configs": {}}
+    other = {"name": "other-rcdap0123abcd-service", "type": "cdap", "isEnabled": True, "configs": {}}
     service = estate.done("POST", f"{V2}/service", other)
     assert remove_leftovers(estate.address) == [estate.token]
     before = estate.state()  # with the definition, which stays

@@ -16,6 +16,7 @@ ENTITIES = (
     EntityId("application", ("ns1", "App")),
     EntityId("namespace", ("ns2",)),
 )
+LEVELS = ("namespace", "dataset", "application", "program")
 
 
 def write(directory: Path, estate: Estate, **namespaces: str) -> None:
@@ -72,13 +73,13 @@ def test_import_creates_and_updates_and_leaves_the_others(estate: Estate) -> Non
 
 
 def grants(estate: Estate, before: dict[str, Json]) -> dict[str, tuple[list[str], set[str]]]:
-    """User and accesses of each new policy, by the last value of its resource."""
+    """User and accesses of each new policy, by the values of its resource below the instance; Ranger orders levels."""
     found = {}
     for name, policy in estate.policies().items():
         if name not in before:
             (item,) = policy["policyItems"]
-            values = [level["values"] for level in policy["resources"].values()]
-            where = " ".join(value for several in values[1:] for value in several)
+            there = policy["resources"]
+            where = " ".join(value for level in LEVELS if level in there for value in there[level]["values"])
             found[where] = (item["users"], {access["type"] for access in item["accesses"]})
     return found
 

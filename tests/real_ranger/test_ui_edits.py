@@ -209,12 +209,14 @@ def test_a_role_made_and_edited_in_its_form_has_its_members(estate: Estate, alic
 def test_a_zone_made_and_edited_in_its_form_has_its_policies(estate: Estate, alice: str) -> None:
     name = estate.name("zone")
     rows = [{"instance": ["cdap"], "namespace": ["ns*"]}]
-    made = estate.done("POST", ZONES, ui_forms.zone(name, {estate.service: rows}, adminUsers=[alice]))
+    made = estate.done(
+        "POST", ZONES, ui_forms.zone(name, {estate.service: rows}, adminUsers=[alice], auditUsers=[alice])
+    )
     inside = new_policy(estate.service, "in", NS1, zone=name, policyItems=[item("read", users=[alice])])
     estate.done("POST", POLICIES, inside)
     with estate.plugin() as plugin:
         assert estate.may(plugin, alice, "read", namespace="ns1")
         other = [{"instance": ["cdap"], "namespace": ["other"]}]
-        edited = ui_forms.zone(name, {estate.service: other}, made, adminUsers=[alice])
+        edited = ui_forms.zone(name, {estate.service: other}, made, adminUsers=[alice], auditUsers=[alice])
         estate.done("PUT", f"{ZONES}/{made['id']}", edited)
         assert not estate.may(plugin, alice, "read", namespace="ns1")
