@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from msgspec.structs import replace as replaced
+
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.grants.push import push
 from spark_sync.ledger.life import Life, State
-from tests.real_ranger.estate import Estate, Json
+from tests.real_ranger.estate import V2, Estate, Json
+from tests.real_ranger.ui_forms import POLICIES, item, new_policy, saved_policy
 from tests.spark_sync.grants.fixtures import ALL, MemoryLedger, gone, life
 
 ENTITIES = (
@@ -101,3 +104,38 @@ def test_the_sync_job_s_grants_are_pushed_once_and_revoked(estate: Estate) -> No
     closing = MemoryLedger([gone(applied) for applied in ledger.rows.values()])
     assert push(closing, estate.settings).error is None  # type: ignore[arg-type]
     assert (set(closing.states()), estate.policies()) == ({State.CLOSED}, before)
+
+
+def test_what_a_creator_gave_before_the_deletion_goes_with_the_entity(estate: Estate) -> None:
+    """A creator who can delegate edits our policy and writes one of their own; an administrator's denial stays."""
+    estate.set_up()
+    alice, bob, before = estate.user("alice"), estate.user("bob"), set(estate.policies())
+    settings = replaced(estate.settings, sync=replaced(estate.settings.sync, delegate_admin=True))
+    entity = ENTITIES[0]
+    ledger = MemoryLedger([life(alice, entity)])
+    assert push(ledger, settings).error is None  # type: ignore[arg-type]
+    (name,) = set(estate.policies()) - before
+    ours = estate.policies()[name]
+    read = estate.done("GET", f"{POLICIES}/{ours['id']}")
+    shared = item("read", "write", users=[alice, bob], delegateAdmin=True)
+    edited = saved_policy(read, policyItems=[*read["policyItems"], shared])
+    estate.done("PUT", f"{POLICIES}/{ours['id']}", edited, by=alice)
+    on_it = {level: one["values"] for level, one in read["resources"].items()}
+    own = new_policy(estate.service, "own", on_it, policyItems=[shared])
+    denying = new_policy(
+        estate.service, "denying", on_it, on_it, on_it,
+        policyItems=[item("read", users=[bob])], denyPolicyItems=[item("write", users=[bob])],
+    )  # fmt: skip
+    made = [estate.done("POST", POLICIES, own, by=alice), estate.done("POST", POLICIES, denying)]
+    closing = MemoryLedger([gone(ledger.rows[entity, 1])])
+    assert push(closing, settings).error is None  # type: ignore[arg-type]
+    assert closing.states() == {State.CLOSED: 1}
+    left = [estate.done("GET", f"{POLICIES}/{each['id']}") for each in (ours, *made)]
+    assert [each["isEnabled"] for each in left] == [False, False, True]
+    assert [bool(each.get("policyItems")) for each in left] == [False, False, True]
+    assert [len(each.get("denyPolicyItems", ())) for each in left] == [0, 0, 1]
+    authors = [(each["createdBy"], each["updatedBy"]) for each in left]
+    account = settings.sync.username
+    assert authors == [(account, account), (alice, account), ("Admin", "Admin")]
+    assert all("createdBy" not in each for each in estate.done("GET", f"{V2}/service/{estate.service}/policy"))
+    assert "`denying`" in closing.rows[entity, 1].reason

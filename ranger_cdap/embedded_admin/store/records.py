@@ -106,9 +106,10 @@ class StoredPolicy:
 
 
 def listed_policy(policy: AdminPolicy, *, policy_id: int, guid: str, version: int, service_type: str) -> bytes:
-    """Return a policy's JSON in lists and downloads."""
+    """Return a policy's JSON in lists and downloads, which have neither authors nor times."""
     fields = {"id": policy_id, "guid": guid, "version": version, "serviceType": service_type}
-    return msgspec.json.encode(to_json_object(policy) | fields)
+    sent = msgspec.structs.replace(policy, created_by=None, updated_by=None, update_time=None)
+    return msgspec.json.encode(to_json_object(sent) | fields)
 
 
 @dataclass(frozen=True, slots=True)
