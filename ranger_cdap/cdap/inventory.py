@@ -99,6 +99,18 @@ def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:
     return Inventory(instance, taken, entities, _known_versions(found))
 
 
+def read_entities(path: Path, *, instance: str, now: int) -> tuple[EntityId, ...]:
+    """Return the entities of an inventory, each once, in its order; `now` in epoch milliseconds.
+
+    Raises:
+        InvalidInput: it has none, or as `read_inventory`.
+    """
+    found = read_inventory(path, instance=instance, now=now).entities
+    if not found:
+        raise InvalidInput(f"`{path}` lists no entities, so there is nothing to review")
+    return found
+
+
 def _header(path: Path, line: bytes) -> _InventoryHeader:
     try:
         header = msgspec.json.decode(line, type=_InventoryHeader)

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from ranger_cdap.cdap.entity import entity_id
+from ranger_cdap.cdap.inventory import read_entities
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.files import write_file
@@ -19,7 +20,6 @@ from ranger_cdap.questions.matrix import ActionAccess
 from ranger_cdap.questions.matrix_document import MARKS, MatrixNotes, matrix_document
 from ranger_cdap.questions.namespace_matrix import NamespaceMatrix, namespace_matrix
 from spark_sync.cli.matrix_page import page
-from spark_sync.review.entities import read_entities
 
 _LEGEND: Final = (
     "R read, W write, A admin, X execute; ? depends on a condition or a time, / for a part of the row's entities,"

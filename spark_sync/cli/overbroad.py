@@ -10,6 +10,7 @@ import msgspec
 
 from ranger_cdap.analysis.overbreadth import MAX_NAMES, Overbreadth, overbreadth
 from ranger_cdap.cdap.entity import to_resource
+from ranger_cdap.cdap.inventory import read_entities
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -17,7 +18,6 @@ from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.errors import NotReady
 from ranger_cdap.questions.display import visible
-from spark_sync.review.entities import read_entities
 
 
 @click.command(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ranger_cdap.cdap.inventory import read_entities
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -17,7 +18,6 @@ from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresh.ended import without_ended
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from spark_sync.review.answers import Basis
-from spark_sync.review.entities import read_entities
 from spark_sync.review.people import named_users, people, read_users
 from spark_sync.review.policies import EffectivePolicies, load_policies
 from spark_sync.review.report import ReviewReport

@@ -229,8 +229,7 @@ def _is_unknown(facts: Facts) -> bool:
 def _has_creator(entity: EntityId) -> bool:
     """Return whether events report such entities at all."""
     table = load_creations()
-    skipped = table.skips(entity)
-    return entity_type(entity.type) in table.entities and not skipped
+    return entity_type(entity.type) in table.entities and not table.skips(entity)
 
 
 def _users(policy: Policy, entity: EntityId, instance: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ CEILING: Final = {
     "statements": 33_931,
     "commands": 55,
     "options": 219,
-    "settings": 159,
+    "settings": 160,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,
 }

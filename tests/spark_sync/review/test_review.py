@@ -21,6 +21,7 @@ from ranger_cdap.analysis.ways import Cell, CellFinder
 from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.entity import EntityId, entity_id
+from ranger_cdap.cdap.inventory import read_entities
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.cli.main import main
 from ranger_cdap.engine import EngineOptions
@@ -32,7 +33,6 @@ from ranger_cdap.policies.refresh.ended import without_ended
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, units
-from spark_sync.review.entities import read_entities
 from spark_sync.review.people import ReviewedUser, named_users, people, read_users
 from spark_sync.spark.sent_policies import SentPolicies
 from tests.authz.fixtures import NOW, authorizer, policy
