@@ -18,7 +18,7 @@ from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.life import UNDECIDED_STATES, Life, State
-from spark_sync.reconcile.confirmation import Existence, Round, answers, events_of, questions
+from spark_sync.reconcile.confirmation import CdapAnswer, Round, answers, events_of, questions
 from spark_sync.sources import watermarks
 from spark_sync.sources.audit import read as read_audit
 from spark_sync.sources.data_plane import read as read_data_plane
@@ -385,13 +385,13 @@ class Simulation:
         ended = self._service_time(journal.service) + 1
         asked = Round(f"round {self.now}", journal.service, journal.watermark, ended)
 
-        def look_up(entity: EntityId) -> Existence:
+        def look_up(entity: EntityId) -> CdapAnswer:
             found = self.cdap.alive.get(entity)
             self.happened["confirmation"] += 1
             if found is None or entity.type != "application" or found.request is None:
-                return Existence(found is not None)
+                return CdapAnswer(found is not None)
             author = found.request.principal
-            return Existence(True, author, self.stamps.clock(found.request.process, found.born))
+            return CdapAnswer(True, author, self.stamps.clock(found.request.process, found.born))
 
         return list(events_of(answers(questions(ledger.lives(UNDECIDED_STATES)), look_up), asked))
 
