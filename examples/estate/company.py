@@ -200,7 +200,7 @@ def _grants(creators: dict[EntityId, str]) -> Iterator[Json]:
         grant = grant_for(entity, user, INSTANCE, ACCESS_TYPES, non_creators=())
         where = " ".join(f"{level}={value}" for level, value in grant.resource.items() if level != "instance")
         guid = grant_guid(INSTANCE, entity, 1)
-        name = f"creator of {str(entity).replace(':', ' ')} 1 {guid[:8]}"
+        name = f"{user} created {str(entity).replace(':', ' ')} (1, {guid[:8]})"
         given = item(" ".join(grant.accesses), users=[user])
         yield policy(name, where, given, guid=guid, policyLabels=[CREATORS_LABEL])
 

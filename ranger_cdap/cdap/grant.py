@@ -6,12 +6,12 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from uuid import UUID, uuid5
 
 import msgspec
 
-from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, to_resource
+from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, from_resource, to_resource
 from ranger_cdap.errors import InvalidEntity, UnknownEntityType, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
@@ -20,8 +20,8 @@ ACCESS_TYPES = ("read", "write", "admin", "execute")
 GranteeKind = Literal["users", "roles"]
 """The field of a policy item that names the grantee."""
 
-CREATORS_LABEL = "ranger-cdap-sync"
-"""Label of the policies that the sync job writes for creators. It proves nothing: any policy editor can set it."""
+CREATORS_LABEL: Final = "cdap-creator"
+"""Label of the policies that the sync job writes for creators. Ranger's list shows 12 characters of a label."""
 
 _GUIDS = UUID("6f1c2a52-6f0e-4c51-9d0b-3f3f7f0a9e11")
 
@@ -43,7 +43,40 @@ def grant_guid(instance: str, entity: EntityId, life: int, copy: int = 0) -> str
 
     `copy`: the number of earlier policies of the life that became a person's.
     """
-    return str(uuid5(_GUIDS, json.dumps([instance, entity.type, *entity.parts, life, *([copy] if copy else [])])))
+    return f"{_guids_of(instance, entity)}{life:08x}{copy:04x}"
+
+
+def _guids_of(instance: str, entity: EntityId) -> str:
+    """Return the beginning of the guids of an entity's policies."""
+    return str(uuid5(_GUIDS, json.dumps([instance, entity.type, *entity.parts])))[:24]
+
+
+def is_creators_policy(policy: Policy | Mapping[str, Any]) -> bool:
+    """Return whether a policy, from Ranger or from a file, is one of the sync job's for a creator, edited or not.
+
+    It has the label, and the guid or, in a file, the name of an entity that it is for. A user who may delegate it
+    can make one: it is left to the job, and shown where it gives more than the job does.
+    """
+    document = policy if isinstance(policy, Mapping) else msgspec.to_builtins(policy)
+    try:
+        if CREATORS_LABEL not in (document.get("policyLabels") or ()):
+            return False
+        sets = [document["resources"], *(document.get("additionalResources") or ())]
+        found = [from_resource(_single_values(levels)) for levels in sets]
+    except (LookupError, TypeError, AttributeError, ValueError):
+        return False
+    guid, name = document.get("guid"), str(document.get("name"))
+    guids = (_guids_of(*on) for on in found if on is not None)
+    return any(str(guid).startswith(one) if guid else name.endswith(f", {one[:8]})") for one in guids)
+
+
+def _single_values(levels: Mapping[str, Any]) -> dict[str, str]:
+    """Return the value of each level; without those that have several or an exclusion."""
+    return {
+        name: level["values"][0]
+        for name, level in levels.items()
+        if len(level["values"]) == 1 and not level.get("isExcludes")
+    }
 
 
 class Grant(msgspec.Struct, frozen=True):

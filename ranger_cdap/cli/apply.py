@@ -11,7 +11,7 @@ import click
 from ranger_cdap.cli.administrator import administrator, confirm, count_changes
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.export import account, grants_of, wanted_policies
+from ranger_cdap.cli.export import account, wanted_policies
 from ranger_cdap.cli.files import read_collection, read_json
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
@@ -19,6 +19,7 @@ from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.carry_out import carry_out
 from ranger_cdap.policies.manage.change_plan import ChangePlan, change_plan
+from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.strict_text import write_json
 from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction, portable
@@ -65,7 +66,8 @@ def apply_command(
     """
     expected = None if planned is None else read_json(planned)
     wanted = _wanted(invocation, path, delete=delete)
-    ranger, grants = invocation.settings.ranger, grants_of(invocation.settings)
+    ranger, sync = invocation.settings.ranger, invocation.settings.sync
+    grants = CreatorGrants(sync.extra_group, sync.delegate_admin)
     with administrator(invocation, ranger_user) as admin:
 
         def now() -> ChangePlan:
@@ -127,6 +129,8 @@ def _texts(found: ChangePlan) -> Iterator[str]:
         yield from (f"    {line}" for line in _difference(step))
     if found.grants:
         yield f"grants of the sync job, which stay: {found.grants}"
+    if found.left_out:
+        yield f"grants of the sync job in the files, which are left out: {found.left_out}; the job writes its own"
     if not found.drift:
         yield "nothing to do: Ranger has these policies and no others"
 

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import click
 
+from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import POLICIES
-from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.policy_directory import FileFormat, write_directory
 from ranger_cdap.policies.manage.service_export import read_service
 from ranger_cdap.policies.manage.strict_text import write_json
@@ -29,11 +28,6 @@ account = click.option(
     help="An account that may see and edit the policies.",
 )
 wanted_policies = click.argument("path", type=POLICIES, metavar="PATH")
-
-
-def grants_of(settings: Settings) -> CreatorGrants:
-    """Return how grants of the sync job look by these settings."""
-    return CreatorGrants(settings.sync.extra_group, settings.sync.delegate_admin)
 
 
 @click.command(
@@ -83,8 +77,7 @@ def export_command(
     with administrator(invocation, ranger_user) as admin:
         collection, documents = read_service(admin, settings.ranger.service, by)
     if directory is not None:
-        terms = grants_of(settings)
-        left_out = set() if grants else {policy_key(one) for one in documents if terms.includes(one)}
+        left_out = set() if grants else {policy_key(one) for one in documents if is_creators_policy(one)}
         kept = collection.without(left_out)
         write_directory(directory, kept, file_format)
         note = f"; grants of the sync job left out: {len(left_out)}" if left_out else ""

@@ -12,14 +12,13 @@ import msgspec
 from click.shell_completion import CompletionItem
 from msgspec import structs
 
+from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cli.administrator import administrator
-from ranger_cdap.cli.export import grants_of
 from ranger_cdap.cli.files import Report, checked, read_policies, reported, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.policy_files import HistoricFiles
 from ranger_cdap.cli.ranger_documents import ranger_documents
 from ranger_cdap.errors import InvalidInput, PolicySetError
-from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.policy_directory import read_directory
 from ranger_cdap.policies.manage.transfer import policy_key
@@ -118,17 +117,17 @@ def _of_path(invocation: Invocation, path: Path, now: Documents | None) -> bytes
     if now is None or not path.is_dir():
         return read_policies(path, settings.ranger.service, report)
     assert isinstance(now.policies, bytes)
-    return _in_service(path, now.policies, settings.ranger.service, grants_of(settings), report)
+    return _in_service(path, now.policies, settings.ranger.service, report)
 
 
-def _in_service(directory: Path, now: bytes, service: str, grants: CreatorGrants, report: Report) -> bytes:
+def _in_service(directory: Path, now: bytes, service: str, report: Report) -> bytes:
     """Return the policies of a directory in the service as it is now: `policies apply` changes policies only.
 
     What the directory does not say of the service is Ranger's, and so are the grants of the sync job.
     """
     wanted, there = read_directory(directory), PolicyCollection.of_download(now)
     known = set(map(policy_key, wanted.policies))
-    kept = [one for one in there.policies if grants.includes(one) and policy_key(one) not in known]
+    kept = [one for one in there.policies if is_creators_policy(one) and policy_key(one) not in known]
     own, present = wanted.service, there.service
     definition = msgspec.json.decode(now).get("serviceDef") if own.type == present.type else None
     entry = structs.replace(

@@ -10,7 +10,6 @@ from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.apply import make
 from ranger_cdap.cli.change_impact import CHANGING, ChangeImpact, change_impact, print_impact
 from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.export import grants_of
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.role_steps import counted
 from ranger_cdap.engine import AccessRequest, PolicyEngine
@@ -34,7 +33,7 @@ def apply_needed(
     with administrator(invocation, ranger_user) as admin:
 
         def now() -> tuple[NeededStep, ...]:
-            return needed_steps(needed, admin.policy_documents(settings.ranger.service), grants_of(settings))
+            return needed_steps(needed, admin.policy_documents(settings.ranger.service))
 
         steps = now()
         changes = [one.step for one in steps if one.step.change in CHANGING]

@@ -11,6 +11,7 @@ import msgspec
 from ranger_cdap.analysis.impact import impact
 from ranger_cdap.analysis.redundancy import Redundancy, RedundantPrincipal, redundancy
 from ranger_cdap.analysis.removal import ItemPrincipal, without_principals
+from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.files import write_file
@@ -19,7 +20,6 @@ from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import NotReady
-from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from ranger_cdap.policies.manage.strict_text import write_json
 from ranger_cdap.policies.refresh.documents import Documents, compile_set, pieces
@@ -61,9 +61,7 @@ def redundant(
     if documents is None or engine is None:
         raise NotReady("there are no policies to look at")
     download = b"".join(pieces(documents.policies))
-    settings = invocation.settings.sync
-    grants = CreatorGrants(settings.extra_group, settings.delegate_admin)
-    found = redundancy(engine, kept=() if creators else _grant_ids(download, grants))
+    found = redundancy(engine, kept=() if creators else _grant_ids(download))
     remaining = without_principals(download, _removals(found.principals))
     if not _decide_alike(engine, documents, remaining):
         invocation.messages.print("error: the policies that remain decide otherwise; nothing is written")
@@ -74,10 +72,10 @@ def redundant(
     context.exit(ExitCode.NO if found.principals else ExitCode.OK)
 
 
-def _grant_ids(download: bytes, grants: CreatorGrants) -> frozenset[int]:
+def _grant_ids(download: bytes) -> frozenset[int]:
     """Return the ids of the grants of the sync job."""
     policies = map(msgspec.json.decode, decode_service_policies(download).policies or ())
-    return frozenset(one["id"] for one in policies if isinstance(one, dict) and "id" in one and grants.includes(one))
+    return frozenset(one["id"] for one in policies if isinstance(one, dict) and "id" in one and is_creators_policy(one))
 
 
 def _removals(found: Iterable[RedundantPrincipal]) -> Mapping[int, list[ItemPrincipal]]:

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from ranger_cdap.analysis.reach_rows import ReachRow
-from ranger_cdap.cdap.grant import CREATORS_LABEL
+from ranger_cdap.cdap.grant import CREATORS_LABEL, is_creators_policy
 from ranger_cdap.cli.access_text import blocks, wrapped
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
@@ -114,7 +114,7 @@ def _lines(
 
 def _is_grant(row: ReachRow, view: PolicyView) -> bool:
     policy = None if row.policy_id is None else view.index.policies.get(row.policy_id)
-    return policy is not None and CREATORS_LABEL in policy.policy_labels
+    return policy is not None and is_creators_policy(policy)
 
 
 def _summary(rows: Sequence[ReachRow]) -> Iterator[str]:

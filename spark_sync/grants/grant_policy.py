@@ -20,6 +20,8 @@ DESCRIPTION = (
 
 # Ranger cuts no name but refuses one longer than 255; the guid's beginning keeps the rest apart.
 NAME_LENGTH = 200
+_NOT_IN_NAMES: Final = str.maketrans(":/", " _", "&<>'\"`")
+"""Ranger's form asks to avoid some characters in names of policies."""
 
 LISTED: Final = 2
 """Times that a policy of ours lists its entity at first.
@@ -55,8 +57,9 @@ def policy_for(life: Life, grant: Grant, *, service: str, delegate_admin: bool, 
 def as_copy(policy: Policy, life: Life, copy: int) -> Policy:
     """Return the policy of a life as the one after `copy` others that became a person's."""
     guid = guid_of(replace(life, copy=copy), policy.resources["instance"].values[0])
-    entity = str(life.entity).replace(":", " ").replace("/", "_")[:NAME_LENGTH]
-    return replaced(policy, guid=guid, name=f"creator of {entity} {life.number} {guid[:8]}")
+    number = f"{life.number}.{copy}" if copy else f"{life.number}"
+    who = f"{life.holder} created {life.entity}".translate(_NOT_IN_NAMES)[:NAME_LENGTH]
+    return replaced(policy, guid=guid, name=f"{who} ({number}, {guid[:8]})")
 
 
 def listed(policy: Policy, times: int) -> Policy:

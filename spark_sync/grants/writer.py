@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ranger_cdap.cdap.grant import CREATORS_LABEL, MOST_COPIES
+from ranger_cdap.cdap.grant import CREATORS_LABEL, MOST_COPIES, is_creators_policy
 from ranger_cdap.errors import NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
@@ -145,7 +145,7 @@ def _revoke(step: RevokePolicy, ranger: PolicyRest) -> tuple[Life, bool]:
         if ours is not None and ours.id is not None:
             try:
                 rest = _rest(step, ours, written)
-                is_newest = copy == life.copy and covers(ours, _resource(step)) and _is_labelled(ours)
+                is_newest = copy == life.copy and covers(ours, _resource(step)) and is_creators_policy(ours)
                 if done.is_open and is_newest and content_of(ours) not in step.contents:
                     done = replace(done, taken=done.taken or step.right.taken_from(ours))
                 if rest is None:
@@ -179,10 +179,6 @@ def _rest(step: RevokePolicy, ours: Policy, written: Policy) -> Policy | None:
     if rest.items():
         return rest
     return replaced(rest, is_enabled=False)
-
-
-def _is_labelled(policy: Policy) -> bool:
-    return CREATORS_LABEL in policy.policy_labels
 
 
 def _resource(step: RevokePolicy) -> dict[str, str]:

@@ -102,12 +102,12 @@ def test_a_directory_leaves_the_grants_of_the_sync_job_as_they_are(
     document = granted(EntityId("dataset", ("ns1", "d1")), 1)
     ranger.create_policy_document({**document, "service": "cdapdev"})
     assert main(["policies", "export", "--directory", str(tmp_path / "policies")]) == 0
-    assert not [path for path in (tmp_path / "policies").rglob("*") if "creator" in path.name]
+    assert not [path for path in (tmp_path / "policies").rglob("*") if "created" in path.name]
     found, _ = impact_of("ranger:", str(tmp_path / "policies"))
     assert (found["gained"], found["lost"]) == ([], [])
     assert main(["policies", "export", "--out", str(tmp_path / "all.json")]) == 0
     policies = json.loads((tmp_path / "all.json").read_text())
-    policies["policies"] = [one for one in policies["policies"] if "creator" not in one["name"]]
+    policies["policies"] = [one for one in policies["policies"] if " created " not in one["name"]]
     (tmp_path / "all.json").write_text(json.dumps(policies))
     assert impact_of("ranger:", str(tmp_path / "all.json"))[0]["lost"]
 

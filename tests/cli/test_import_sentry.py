@@ -166,7 +166,7 @@ def test_a_role_with_a_strange_name_and_a_label_of_ours_stops_no_import(ranger: 
     assert raw("POST", f"{V2}/roles", {"name": "a/b"})[0] == 200
     [policy, *_] = [one for one in state(ranger)[1] if one["name"].startswith("sentry:")]
     policy["policyItems"].append({"roles": ["a/b"], "accesses": [{"type": "read"}]})
-    policy["policyLabels"].append("ranger-cdap-role:read:role:a/b")
+    policy["policyLabels"].append("cdap-role:read:role:a/b")
     try:
         assert raw("PUT", f"{V2}/policy/{policy['id']}", policy)[0] == 200
         assert main(["--quiet", *IMPORT]) == 0

@@ -227,7 +227,7 @@ def test_what_is_applied_lets_every_recorded_call_pass_and_gives_nothing_else(
     assert denied(recorded) == []
     operation, entity = words[2:4]
     assert main(["check", "alice", operation, entity, *words[5:]]) == 0
-    mine = [p for p in service.list_policies(SERVICE) if "ranger-cdap-plan" in p.policy_labels]
+    mine = [p for p in service.list_policies(SERVICE) if "cdap-plan" in p.policy_labels]
     assert {name for p in mine for item in p.policy_items for name in item.users} == {"alice"}
     assert len(mine) == len(wanted) >= len(alone)
 
@@ -303,7 +303,7 @@ def test_a_change_between_showing_and_confirming_stops_it(
 
     monkeypatch.setattr("ranger_cdap.cli.plan_apply.confirm", meanwhile)
     assert "the plan has changed since it was shown" in run(1, *TRUNCATE, "--apply")[1]
-    assert [p.name for p in service.list_policies(SERVICE) if "ranger-cdap-plan" in p.policy_labels] == []
+    assert [p.name for p in service.list_policies(SERVICE) if "cdap-plan" in p.policy_labels] == []
 
 
 def test_the_printed_policies_do_the_same_when_imported(service: RangerAdmin, run: Run) -> None:

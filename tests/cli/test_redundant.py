@@ -59,7 +59,7 @@ def test_grants_of_the_sync_job_stay_unless_asked_for(tmp_path: Path, capsys: py
     levels = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["ns1"]}, "dataset": {"values": ["kv"]}}
     given = {"users": ["alice"], "accesses": [{"type": name} for name in ("read", "write", "admin", "execute")]}
     grant: Json = {
-        "id": 9, "guid": guid, "name": f"creator of dataset ns1.kv 1 {guid[:8]}", "policyLabels": [CREATORS_LABEL],
+        "id": 9, "guid": guid, "name": f"alice created kv (1, {guid[:8]})", "policyLabels": [CREATORS_LABEL],
         "resources": levels, "additionalResources": [levels], "policyItems": [given],
     }  # fmt: skip
     same = policy(4, {"namespace": "ns1", "dataset": "k*"}, item("read", "write", "admin", "execute", users=["alice"]))

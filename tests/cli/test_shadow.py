@@ -186,7 +186,7 @@ def test_earlier_records_do_not_count(report: Report) -> None:
 def test_the_policies_are_written_to_a_file(report: Report, tmp_path: Path) -> None:
     report(ExitCode.NO, record(), words=("--out", "gaps.json"))
     (policy,) = json.loads((tmp_path / "gaps.json").read_text(encoding="utf-8"))["policies"]
-    assert policy["policyLabels"] == ["ranger-cdap-plan"]
+    assert policy["policyLabels"] == ["cdap-plan"]
     assert main(["shadow", "report", "none.jsonl"]) == ExitCode.INVALID_INPUT
     assert main(["shadow", "report", "audit.jsonl", *named(tmp_path), "--out", "no/such/x"]) == ExitCode.INVALID_INPUT
 

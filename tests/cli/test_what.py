@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.grant import grant_guid
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from tests.cli.fixtures import COMPANY, ROLES, dataset, download, item, named, policy
@@ -122,8 +124,12 @@ def test_an_unknown_user_is_named_and_has_what_everyone_has(
 def test_many_policies_of_the_sync_job_are_counted_unless_all_are_wanted(
     count: int, all_: bool, one_by_one: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+
+    def guid(n: int) -> str:
+        return grant_guid("cdap", EntityId("dataset", ("ns1", f"d{n}")), 1)
+
     grants = [
-        policy(20 + n, dataset(f"d{n}"), item(*ACCESSES, users=["zed"]), policyLabels=["ranger-cdap-sync"])
+        policy(20 + n, dataset(f"d{n}"), item(*ACCESSES, users=["zed"]), policyLabels=["cdap-creator"], guid=guid(n))
         for n in range(count)
     ]
     other = policy(90, dataset("other"), item("read", users=["zed"]))

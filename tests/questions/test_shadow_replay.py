@@ -37,7 +37,6 @@ from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.profile import profile_names
 from ranger_cdap.cli.shadow_sources import read_check_line
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.needed_policies import needed_policies, needed_steps
 from ranger_cdap.policies.manage.transfer import TransferAction
 from ranger_cdap.questions.predecessor_audit import read_predecessor_line
@@ -125,7 +124,7 @@ class World:
     def closed(self, rows: Sequence[ShadowRow]) -> World:
         """The world after `shadow close`."""
         policies = {one["id"]: one for one in self.policies}
-        steps = needed_steps(needed_policies(gaps(rows), "cdap"), self.policies, CreatorGrants())
+        steps = needed_steps(needed_policies(gaps(rows), "cdap"), self.policies)
         for number, one in enumerate(steps, 1 + max(policies, default=0)):
             if one.step.change in (TransferAction.CREATE, TransferAction.UPDATE):
                 changed = (one.step.there or {}).get("id", number)

@@ -21,7 +21,6 @@ from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 from ranger_cdap.cdap.entity import parse_entity
 from ranger_cdap.cdap.pattern import parse_pattern
 from ranger_cdap.cdap.profile import profile_names
-from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.needed_policies import needed_policies, needed_steps
 from ranger_cdap.policies.manage.transfer import TransferAction
 from ranger_cdap.questions.shadow_report import ShadowChange, ShadowReport, ShadowRow, Target, gaps
@@ -34,7 +33,6 @@ Json = dict[str, Any]
 START = CdapCheck("PROGRAM", ("nsx", "a", "workflow", "W"), ("APPLICATION.EXECUTE",), None, "")
 DELETE = CdapCheck("DATASET", ("ns1", "other"), ("STANDARD.DELETE",), None, "")
 MAY_START = policy(21, {"namespace": "nsx", "application": "a", "program": "workflow.W"}, ["bob"], ["execute"])
-NO_GRANTS = CreatorGrants()
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class World:
     def closed(self, rows: Sequence[ShadowRow]) -> World:
         """The world after `shadow close`."""
         policies = {one["id"]: one for one in self.policies}
-        steps = needed_steps(needed_policies(gaps(rows), "cdap"), self.policies, NO_GRANTS)
+        steps = needed_steps(needed_policies(gaps(rows), "cdap"), self.policies)
         for number, one in enumerate(steps, 1 + max(policies, default=0)):
             if one.step.change in (TransferAction.CREATE, TransferAction.UPDATE):
                 made = (one.step.there or {}).get("id", number)
@@ -162,7 +160,7 @@ def test_once_the_gaps_are_closed_only_policies_deny(rows: Any, profile: str) ->
     found = world.report(users, recorded())
     blocked = [
         one.step.name
-        for one in needed_steps(needed_policies(gaps(found), "cdap"), world.policies, NO_GRANTS)
+        for one in needed_steps(needed_policies(gaps(found), "cdap"), world.policies)
         if one.step.change is TransferAction.BLOCKED
     ]
     for row in denied(found):

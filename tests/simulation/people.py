@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_guid, granted_resource
+from ranger_cdap.cdap.grant import ACCESS_TYPES, CREATORS_LABEL, grant_guid, granted_resource
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.config.sync import OnDeletion
 from ranger_cdap.errors import NotFound, RequestRejected
@@ -36,6 +36,7 @@ from spark_sync.ledger.life_changes import ended, restored, suspended
 from spark_sync.ledger.request import EntityRequest
 from spark_sync.reconcile.overrides import retry
 from spark_sync.reconcile.regrant import record, regrants
+from tests.simulation.people_tools import TOOL, TOOLS, Documents, Tool, grant_rest
 from tests.simulation.pipeline import Killed, Killer, MemoryLedger
 
 ENTITIES = (
@@ -126,6 +127,7 @@ class SharedRanger:
             self._job_ended(before, after)
         elif self.author == JOB:
             self._job_changed(before, after)
+        self._keeps_off(before)
         self.killer.step()
         return after
 
@@ -134,6 +136,7 @@ class SharedRanger:
         if policy_id not in self.policies:
             raise NotFound("no such policy")
         gone = self.policies.pop(policy_id)
+        self._keeps_off(gone)
         if self.author == JOB and content_of(gone) not in self.written:
             others = {each for each in items_in(gone) if each[2] != self.job_made.get(gone.guid)}
             if others or gone.name.startswith("renamed") or gone.description == "ours now":
@@ -168,6 +171,12 @@ class SharedRanger:
         stamps = dict.fromkeys(("version", "updated_by", "update_time"))
         if replaced(wanted, **stamps) != replaced(after, **stamps):
             self.breaches.append(f"law 9: the job changed more of {before.name} than its allow items")
+
+    def _keeps_off(self, before: Policy) -> None:
+        """Law 9: a command writes into no policy of the job, whatever people did to it."""
+        on = self.made_on.get(before.guid)
+        if self.author == TOOL and on and covers(before, on) and CREATORS_LABEL in before.policy_labels:
+            self.breaches.append(f"law 9: a command wrote into {before.name}, which is the job's")
 
     def _job_changed(self, before: Policy, after: Policy) -> None:
         """Law 9: of a policy that people have edited the job changes only what is its creator's."""
@@ -218,7 +227,7 @@ class World:
         self.time = 0
 
     def play(self) -> World:
-        for _ in range(self.rng.randint(8, 36)):
+        for _ in range(self.rng.randint(8, 48)):
             self.tick()
             move = self.rng.choice(MOVES)
             if move(self):
@@ -323,15 +332,11 @@ class World:
             taken.difference_update({before.guid} if not life.taken else ())  # the next run would have deleted it
         elif after is None and before.guid == guid_of(life, "cdap") and life.policy_id == before.id:
             taken.add(before.guid)  # where it was between two looks is not known
-        elif after is None and not life.taken:
-            taken.discard(before.guid)  # that there was one is not known, if the run was killed that wrote it
-        elif not covers(before, on) or after is None:
-            return  # it is a person's
-        elif not covers(after, on):  # it becomes one, as the next look finds; what it found before stays
+        elif after is None or not covers(after, on):  # it becomes a person's; what a look found before stays
             (taken.add if life.taken else taken.discard)(before.guid)
         elif _gives(after, user):
             taken.discard(before.guid)
-        elif _gives(before, user) or _denies(after, user):
+        elif _gives(before, user) or _denies(after, user) or not covers(before, on):
             taken.add(before.guid)
 
     def some_policy(self, *, job: bool = True) -> Policy | None:
@@ -342,7 +347,13 @@ class World:
 def _only_on(policy: Policy) -> EntityId | None:
     """The entity that every resource of a policy is exactly on."""
     listed = (policy.resources, *policy.additional_resources)
-    return next((entity for entity in ENTITIES if all(one == resources(entity) for one in listed)), None)
+    return next((entity for entity in ENTITIES if all(_is_on(one, entity) for one in listed)), None)
+
+
+def _is_on(levels: dict[str, PolicyResource], entity: EntityId) -> bool:
+    """Whether a resource is an entity, with or without the programs of an application."""
+    whole = resources(entity)
+    return levels in (whole, {level: one for level, one in whole.items() if one.values != ["*"]})
 
 
 def _gives(policy: Policy, user: str) -> bool:
@@ -506,6 +517,39 @@ def _widen_resource(world: World, policy: Policy) -> dict[str, Any] | None:
     return {"additional_resources": more}
 
 
+@_edit
+def _narrow(world: World, policy: Policy) -> dict[str, Any] | None:
+    """List the entity once, as most policies do."""
+    return {"additional_resources": []}
+
+
+@_edit
+def _move_back(world: World, policy: Policy) -> dict[str, Any] | None:
+    on = world.ranger.made_on[policy.guid]
+    if not any(policy.guid in guids_of(life) for life in world.open_lives()):
+        return None  # it is a person's, and so is what it gives
+    own = {level: PolicyResource(values=[value]) for level, value in on.items()}
+    return {"resources": own, "additional_resources": [own] * world.rng.randint(1, 3)}
+
+
+def _by(tool: Tool) -> Callable[[World], bool]:
+    def move(world: World) -> bool:
+        # Ranger's own grants go into a policy of the job that a person made to list its entity once.
+        world.ranger.author, before = "eve" if tool is grant_rest else TOOL, dict(world.ranger.policies)
+        try:
+            return tool(Documents(world.ranger), world.rng.choice(ENTITIES), world.rng)
+        except RequestRejected:
+            return False
+        finally:
+            world.ranger.author = JOB
+            for policy in before.values():
+                if (after := world.ranger.policies.get(policy.id or 0)) is not policy:
+                    world._note(policy, after)
+
+    move.__name__ = tool.__name__
+    return move
+
+
 def _remove_policy(world: World) -> bool:
     policy = world.some_policy()
     if policy is None or policy.id is None:
@@ -619,6 +663,7 @@ MOVES: tuple[Callable[[World], bool], ...] = (
         _share_and_delete,
         _share_and_delete,
     ),
+    *(_narrow, _move_back, _move_back, *map(_by, TOOLS), _retry),
 )
 
 

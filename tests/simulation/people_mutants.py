@@ -8,6 +8,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from ranger_cdap.cdap.named_entities import exact_entity
+from ranger_cdap.policies.manage import change_plan, needed_policies, role_plan
 from ranger_cdap.ranger_model.document import replaced
 from spark_sync.grants import observe, push, rights_of_others, writer
 from spark_sync.grants.grant_policy import content_of
@@ -68,6 +69,10 @@ def _among_others(policy: Any, entity: Any, instance: Any) -> bool:
     return not policy.conditions and not any(item.conditions for item in policy.items())
 
 
+def _nobodys(policy: Any) -> bool:
+    return False
+
+
 PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, str]]] = {
     "a policy that was moved counts as ours": (_swap(observe, "covers", lambda *_: True), "move"),
     "an edited policy is left as it is at the end": (_swap(writer, "_rest", _unedited_only), "add_item"),
@@ -86,5 +91,11 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, str]]] = {
     ),
     "a right of the next entity goes": (_swap(rights_of_others, "changed", lambda _: 0), "beforehand"),
     "what stays is not said": (_swap(rights_of_others, "_sentence", lambda _: ""), "limited"),
+    "files are applied to the job's policies": (_swap(change_plan, "is_creators_policy", _nobodys), "policies_apply"),
+    "roles are given in the job's policies": (_swap(role_plan, "is_creators_policy", _nobodys), "roles_apply"),
+    "needed rights are given in the job's policies": (
+        _swap(needed_policies, "is_creators_policy", _nobodys),
+        "plan_apply",
+    ),
 }
 """Each with a move that is made in the seed that shows it."""

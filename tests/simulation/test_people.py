@@ -26,7 +26,7 @@ def test_rights_last_as_long_as_the_entity_and_people_keep_what_is_theirs(first:
 def test_every_clause_about_people_is_needed(name: str) -> None:
     mutant, move = PEOPLE_MUTANTS[name]
     with mutant():
-        worlds = (World(seed).play() for seed in range(SEEDS))
+        worlds = (World(seed).play() for seed in range(4 * SEEDS))
         found = next((world for world in worlds if world.happened[move] and any(breaches(world))), None)
 
     assert found is not None

@@ -1,18 +1,19 @@
 """The changes that make Ranger's policies those of the files, and what stands in their way. Pure.
 
-Laws: a plan never touches a grant of the sync job; without `delete` no policy of Ranger loses its content to another
-one; two equal plans make the same changes.
+Laws: a plan never touches a policy of the sync job, edited or not; without `delete` no policy of Ranger loses its
+content to another one; two equal plans make the same changes.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
 
+from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction, differing, plan, policy_key, portable
 
@@ -26,10 +27,14 @@ _CHANGING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """Steps in the order in which they are made; `grants` counts those of the sync job, which stay."""
+    """Steps in the order in which they are made.
+
+    `grants` counts those of the sync job in Ranger, which stay, and `left_out` those in the files.
+    """
 
     steps: tuple[Step, ...]
     grants: int = 0
+    left_out: int = 0
 
     @property
     def changes(self) -> tuple[Step, ...]:
@@ -68,18 +73,21 @@ class ChangePlan:
         ]
 
 
-def without_grants(policies: Iterable[Json], grants: CreatorGrants) -> list[Json]:
-    """Return the policies that people manage."""
-    return [policy for policy in policies if not grants.includes(policy)]
-
-
 def change_plan(wanted: Sequence[Json], there: Sequence[Json], *, delete: bool, grants: CreatorGrants) -> ChangePlan:
     """Return the plan; with `delete` policies that the files do not have are removed."""
-    managed = without_grants(there, grants)
-    steps = list(plan(without_grants(wanted, grants), managed))
+    of_the_job = [policy for policy in there if is_creators_policy(policy)]
+    mine = [policy for policy in wanted if not is_creators_policy(policy)]
+    steps = list(plan(mine, [policy for policy in there if not is_creators_policy(policy)]))
     steps = [_deleted(step) if delete else step for step in _with_renames(steps, replacing=delete)]
-    of_the_job = [policy for policy in there if grants.includes(policy)]
-    return ChangePlan(tuple(sorted(_with_obstacles(steps, of_the_job), key=_rank)), len(of_the_job))
+    steps += [_edited(policy) for policy in of_the_job if not grants.made(policy)]
+    steps = sorted(_with_obstacles(steps, of_the_job), key=_rank)
+    return ChangePlan(tuple(steps), len(of_the_job), len(wanted) - len(mine))
+
+
+def _edited(policy: Json) -> Step:
+    zone, name = policy_key(policy)
+    reason = "it is the sync job's, which people have edited; it stays"
+    return Step(TransferAction.EXTRA, str(name), zone, there=policy, reason=reason)
 
 
 def _with_renames(steps: Sequence[Step], *, replacing: bool) -> list[Step]:

@@ -1,24 +1,19 @@
-"""Recognition of the grants of the sync job among other policies. Pure.
+"""`CreatorGrants`: whether a policy of the sync job is still as the job makes it. Pure.
 
-Law: a policy is taken for such a grant only if it gives what the sync job may give: exactly one user, and the
-configured group, accesses on single entities, under the guid that is derived for it; its label alone proves nothing.
-A user with delegated administration of that entity can still make one: `ranger-cdap sync reconcile` compares them with
-the ledger.
+Law: such a policy gives nothing but accesses on one entity, to exactly one user and the configured group.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId, from_resource
-from ranger_cdap.cdap.grant import CREATORS_LABEL, MOST_COPIES, grant_for, grant_guid
+from ranger_cdap.cdap.grant import grant_for, is_creators_policy
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.manage.transfer import portable
 
-_NAME: Final = re.compile(r"creator of .+ ([1-9][0-9]{0,8}) ([0-9a-f]{8})")
 _MEMBERS: Final = frozenset({"name", "description", "resources", "additionalResources", "policyItems", "policyLabels"})
 _ITEM_MEMBERS: Final = frozenset({"users", "groups", "accesses", "delegateAdmin"})
 
@@ -30,17 +25,14 @@ class CreatorGrants:
     extra_group: str = ""
     delegate_admin: bool = False
 
-    def includes(self, policy: Mapping[str, Any]) -> bool:
-        """Return whether a policy, from Ranger or from a file, has the form of a grant of the sync job."""
-        named = _NAME.fullmatch(str(policy.get("name")))
-        if named is None:
+    def made(self, policy: Mapping[str, Any]) -> bool:
+        """Return whether a policy is the sync job's and gives no more than the job does."""
+        if not is_creators_policy(policy):
             return False
         try:
             kept = portable(policy)
-            if kept.keys() - _MEMBERS or CREATORS_LABEL not in kept["policyLabels"]:
-                return False
             levels = {name: _one(level["values"]) for name, level in kept["resources"].items() if len(level) == 1}
-            if (on := from_resource(levels)) is None:
+            if kept.keys() - _MEMBERS or (on := from_resource(levels)) is None:
                 return False
             instance, entity = on
             user, accesses = self._grantee(kept["policyItems"], entity)
@@ -49,9 +41,7 @@ class CreatorGrants:
             return False
         on_it = {name: {"values": [value]} for name, value in grant.resource.items()}
         listed = kept.get("additionalResources", [])
-        same_resource = bool(listed) and all(each == on_it for each in (kept["resources"], *listed))
-        guids = (grant_guid(instance, entity, int(named[1]), copy) for copy in range(MOST_COPIES))
-        return same_resource and any(guid.startswith(named[2]) and policy.get("guid", guid) == guid for guid in guids)
+        return bool(listed) and all(each == on_it for each in (kept["resources"], *listed))
 
     def _grantee(self, items: Sequence[Any], entity: EntityId) -> tuple[str, list[str]]:
         """Return the user and the accesses of the items.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ranger_cdap.cdap.grant import CREATORS_LABEL
+from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.cdap.named_entities import allows, named_entities
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO, implied
@@ -165,7 +165,7 @@ def _deleted(policy: Policy, inventory: Inventory) -> _Findings:
 
 def _parents(policy: Policy, model: ServiceModel) -> _Findings:
     """Report levels that match without a value, too, so that the policy decides on the resources above them."""
-    if CREATORS_LABEL in policy.policy_labels:
+    if is_creators_policy(policy):
         return  # of an application and its programs, on purpose
     for number, resources in enumerate((policy.resources, *policy.additional_resources)):
         prefix = f"additionalResources[{number - 1}]" if number else "resources"

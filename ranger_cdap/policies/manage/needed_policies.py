@@ -13,14 +13,13 @@ from typing import Any, Final
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.cdap.grant import ACCESS_TYPES, check_grantee
+from ranger_cdap.cdap.grant import ACCESS_TYPES, check_grantee, is_creators_policy
 from ranger_cdap.cdap.pattern import STAR, EntityPattern
-from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.setup_rights import Holder, held, in_order
 from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction, policy_key, portable
 from ranger_cdap.ranger_model.policy import Policy
 
-PLAN_LABEL: Final = "ranger-cdap-plan"
+PLAN_LABEL: Final = "cdap-plan"
 """Label of the policies that `ranger-cdap plan` makes. It proves nothing: any policy editor can set it."""
 
 _EVERY_NAME: Final = "?*"  # a `*` alone also matches where the level is absent: a grant on the parent
@@ -96,21 +95,22 @@ def needed_policies(rights: Iterable[Right], instance: str) -> tuple[NeededPolic
     )
 
 
-def needed_steps(
-    needed: Sequence[NeededPolicy], there: Sequence[Json], grants: CreatorGrants
-) -> tuple[NeededStep, ...]:
-    """Return a step for each policy: Ranger takes one policy for a resource, so the rights go to the one it has."""
+def needed_steps(needed: Sequence[NeededPolicy], there: Sequence[Json]) -> tuple[NeededStep, ...]:
+    """Return a step for each policy: Ranger takes one policy for a resource, so the rights go to the one it has.
+
+    The sync job's for a creator is none of these: Ranger takes another one beside it.
+    """
     names = {policy_key(policy): policy for policy in there}
-    return tuple(_step(one, there, names.get(("", one.name)), grants) for one in needed)
+    return tuple(_step(one, there, names.get(("", one.name))) for one in needed)
 
 
-def _step(needed: NeededPolicy, there: Sequence[Json], namesake: Json | None, grants: CreatorGrants) -> NeededStep:
-    on_it = [policy for policy in there if _is_on(policy, needed.resources)]
-    usable = next((policy for policy in on_it if not _obstacle(policy, needed.rights, grants)), None)
+def _step(needed: NeededPolicy, there: Sequence[Json], namesake: Json | None) -> NeededStep:
+    on_it = [policy for policy in there if _is_on(policy, needed.resources) and not is_creators_policy(policy)]
+    usable = next((policy for policy in on_it if not _obstacle(policy, needed.rights)), None)
     if usable is not None:
         return _added(needed, usable)
     for policy in on_it:
-        why = f"policy {policy.get('id')} is on {_place(needed)} and {_obstacle(policy, needed.rights, grants)}"
+        why = f"policy {policy.get('id')} is on {_place(needed)} and {_obstacle(policy, needed.rights)}"
         return _blocked(needed, policy, f"{why}; add the rights there in Ranger Admin, or change the policy")
     if namesake is not None:
         return _blocked(needed, namesake, f"policy {namesake.get('id')} has this name and is on another resource")
@@ -153,12 +153,11 @@ def _is_on(policy: Json, resources: Mapping[str, Any]) -> bool:
     return any(portable({"resources": one}).get("resources") == resources for one in sets if one)
 
 
-def _obstacle(policy: Json, rights: Mapping[str, frozenset[str]], grants: CreatorGrants) -> str:
+def _obstacle(policy: Json, rights: Mapping[str, frozenset[str]]) -> str:
     """Return why rights are not added to a policy, in a few words; empty if they can be."""
     denied = [item for name in ("denyPolicyItems", "allowExceptions") for item in policy.get(name) or ()]
     named = {name for item in denied for name in item.get("users") or ()} & rights.keys()
     signs = {
-        "is a creator's grant, which the sync job manages": grants.includes(policy),
         "is disabled": not policy.get("isEnabled", True),
         "has conditions": policy.get("conditions"),
         "has a validity period": policy.get("validitySchedules"),

@@ -1,7 +1,7 @@
 """Members of a role, and the record of those that were added: what becomes of each when others are wanted. Pure.
 
 Ranger does not keep who added a member, and a change of the role itself would replace all its members. So a label of a
-policy records it, `ranger-cdap-member:sales_readers:group:sales-devs`. What was not recorded is of others, and stays.
+policy records it, `cdap-member:sales_readers:group:sales-devs`. What was not recorded is of others, and stays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ranger_cdap.ranger_model.role import Role
 LONGEST_LABEL: Final = 512
 """Characters of a label that Ranger's database keeps."""
 
-_MEMBER_LABEL: Final = "ranger-cdap-member"
+_MEMBER_LABEL: Final = "cdap-member"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ rights that others gave stay; a policy is deleted only if it was made for roles 
 was carried out is followed by one without changes, wherever it was interrupted before.
 
 Ranger takes one policy per resource, so rights of a role are added to the one that is there. A label of the policy
-records them, `ranger-cdap-role:read+write:role:sales_developer`; the description of a role says what it was made for.
+records them, `cdap-role:read+write:role:sales_developer`; the description of a role says what it was made for.
 Of a role that follows its source the members are recorded as well (`role_members`), in each policy of its rights.
 """
 
@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.policies.client.ranger_roles import RoleRecord
 from ranger_cdap.policies.manage.role_members import NO_MEMBERS, RoleMembers, membership, relabelled
 from ranger_cdap.policies.manage.setup_rights import Holder, differences, held, in_order, reconcile, recorded
@@ -26,7 +27,7 @@ from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 
-ROLE_LABEL: Final = "ranger-cdap-role"
+ROLE_LABEL: Final = "cdap-role"
 """Label of the policies that were made for roles, and beginning of those that record the rights of a role."""
 
 
@@ -284,7 +285,7 @@ def _with_rights(drafts: Sequence[_Draft], role: WantedRole, added: RoleMembers)
 def _decides(policy: Policy) -> bool:
     """Return true if Ranger refuses another policy beside this one of its resource, and it is always in effect."""
     never = policy.policy_type or policy.zone_name or policy.validity_schedules or policy.additional_resources
-    return policy.is_enabled and not (never or policy.policy_priority)
+    return policy.is_enabled and not (never or policy.policy_priority or is_creators_policy(policy))
 
 
 def _levels(resource: Mapping[str, str]) -> dict[str, PolicyResource]:

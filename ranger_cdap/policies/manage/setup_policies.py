@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.policies.manage.setup_rights import (
     Holder,
     Rights,
@@ -97,7 +98,8 @@ def instance_policies(policies: Iterable[Policy], instance: str) -> list[Policy]
 
 
 def _on(policies: Iterable[Policy], resources: Mapping[str, PolicyResource]) -> list[Policy]:
-    return [p for p in policies if p.resources == resources and not (p.policy_type or p.zone_name)]
+    theirs = (one for one in policies if not (one.policy_type or one.zone_name or is_creators_policy(one)))
+    return [one for one in theirs if one.resources == resources]
 
 
 def _steps_of_place(

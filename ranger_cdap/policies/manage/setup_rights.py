@@ -1,7 +1,7 @@
 """Rights that `setup` and roles give in policies: which ones are theirs, and giving and revoking exactly those. Pure.
 
 Policies are shared: Ranger allows one per resource, so what `setup` gives stands beside what people write. A label per
-user, group or role records what was given, `ranger-cdap-setup:read+write+admin:user:ann`. Rights without a record, or
+user, group or role records what was given, `cdap-setup:read+write+admin:user:ann`. Rights without a record, or
 in an item that no longer has all that was recorded, are a person's and never change.
 """
 
@@ -16,7 +16,7 @@ from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 
-SETUP: Final = "ranger-cdap-setup"
+SETUP: Final = "cdap-setup"
 """Beginning of the labels that record what `setup` gave; each giver has one, and sees no record of another."""
 
 DELEGATION: Final = "delegateAdmin"

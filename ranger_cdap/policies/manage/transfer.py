@@ -65,7 +65,7 @@ class Step:
         where = f" in zone `{self.zone}`" if self.zone else ""
         differs = ", ".join(self.differs)
         what = {
-            TransferAction.EXTRA: "is not in the file",
+            TransferAction.EXTRA: self.reason or "is not in the file",
             TransferAction.UPDATE: f"differs in {differs}",
             TransferAction.RENAME: f"was `{(self.there or {}).get('name')}`, differs in {differs}",
             TransferAction.DELETE: "is not in the file",

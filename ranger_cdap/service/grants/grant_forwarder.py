@@ -15,7 +15,7 @@ from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.answer import denied
 from ranger_cdap.cdap.checks.legacy_privileges import accesses_of
 from ranger_cdap.cdap.entity import EntityId, entity_type, from_cdap
-from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, GranteeKind, grant_for, held
+from ranger_cdap.cdap.grant import Grant, GranteeKind, grant_for, held, is_creators_policy
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import ADMIN_ACCESS
 from ranger_cdap.errors import ConfigError, InvalidInput, RangerCdapError
@@ -172,9 +172,7 @@ class GrantForwarder:
 
     def _granted(self, change: _GrantChange) -> GrantReply:
         grant = change.grant
-        for policy in policies_of(self.rights.engine(), grant.resource):
-            if policy is not None:
-                _refuse_creators_policy(policy, change.entity)
+        for policy in self._policies(change):
             if policy is None or not is_plain(policy):
                 which = f"policy {policy.id}" if policy is not None else "a policy that cannot be read"
                 raise NotDone(f"{which} on {change.entity} has more than permissions, which a grant might undo")
@@ -187,15 +185,18 @@ class GrantForwarder:
 
     def _revoked(self, change: _GrantChange) -> GrantReply:
         grant = change.grant
-        policies = [policy for policy in policies_of(self.rights.engine(), grant.resource) if policy is not None]
+        policies = [policy for policy in self._policies(change) if policy is not None]
         if not any(held(policy, grant.user, change.kind) & set(grant.accesses) for policy in policies):
             return self._outcome(change, wanted=False, changed=False)
-        for policy in policies:
-            _refuse_creators_policy(policy, change.entity)
         self.admin.revoke_access(
             self.rights.service.name, grant, grantor=self.rights.in_ranger(change.caller), to=change.kind
         )
         return self._reply_of_change(change, wanted=False)
+
+    def _policies(self, change: _GrantChange) -> list[Policy | None]:
+        """Return the policies that a grant may change: Ranger makes one beside the sync job's for the creator."""
+        found = policies_of(self.rights.engine(), change.grant.resource)
+        return [policy for policy in found if policy is None or not is_creators_policy(policy)]
 
     def _reply_of_change(self, change: _GrantChange, *, wanted: bool) -> GrantReply:
         """Return the reply after Ranger has changed policies and the change is in effect here."""
@@ -217,12 +218,6 @@ class GrantForwarder:
         still = "does not have" if wanted else "still has"
         reason = f"{grant.user} {still} {', '.join(odd)} on {change.entity}, because of another policy"
         return GrantReply(done=False, changed=changed, reason=f"{IN_RANGER}: {reason}")
-
-
-def _refuse_creators_policy(policy: Policy, entity: EntityId) -> None:
-    """Raise NotDone for a creator's policy: the sync job deletes it only if unchanged (architecture.md, decision 9)."""
-    if CREATORS_LABEL in policy.policy_labels:
-        raise NotDone(f"policy {policy.id} belongs to {entity}'s creator and is managed by the sync job")
 
 
 def is_masters_own(request: GrantRequest, master: str) -> bool:

@@ -118,7 +118,7 @@ def test_a_plan_ends_in_what_it_says_wherever_it_was_stopped(
     now = planned(files, ranger.documents(), delete=delete)
     if not now.changes and not now.blocked:
         kept = [] if delete else [one for one in ranger.documents() if one["name"] not in {f["name"] for f in files}]
-        managed = [one for one in ranger.documents() if one not in kept and not GRANTS.includes(one)]
+        managed = [one for one in ranger.documents() if one not in kept and not GRANTS.made(one)]
         assert content(managed) == content(files)
 
 
@@ -140,13 +140,25 @@ def test_six_hundred_grants_are_a_number() -> None:
 
 
 def test_a_policy_with_the_label_alone_is_no_grant() -> None:
-    forged = policy("creator of dataset ns1.kv 1 00000000", policyLabels=["ranger-cdap-sync"])
+    forged = policy("creator of dataset ns1.kv 1 00000000", policyLabels=["cdap-creator"])
     found = planned([], numbered(forged))
     assert (len(found.drift), found.grants) == (1, 0)
 
 
-def test_a_grant_in_the_files_is_never_made_again() -> None:
-    assert planned([portable(granted()), policy("a")], []).changes == planned([policy("a")], []).changes
+def test_a_grant_in_the_files_is_left_out_and_counted() -> None:
+    found = planned([portable(granted()), policy("a")], [])
+    assert (found.changes, found.left_out) == (planned([policy("a")], []).changes, 1)
+
+
+def test_a_grant_that_people_edited_stays_and_is_shown() -> None:
+    edited = granted()
+    edited["policyItems"] = [*edited["policyItems"], {"users": ["bob"], "accesses": [{"type": "read"}]}]
+    found = planned([], numbered(edited), delete=True)
+    assert (found.changes, found.grants) == ((), 1)
+    name = edited["name"]
+    assert list(map(str, found.drift)) == [
+        f"extra policy `{name}`: it is the sync job's, which people have edited; it stays"
+    ]
 
 
 def test_a_renamed_policy_keeps_its_id() -> None:

@@ -1,4 +1,4 @@
-"""Grants of the sync job are told from other policies by what they give and by their guid, never by their label."""
+"""The sync job's policies for creators are told from other policies, and those that people edited from these."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
+from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for, is_creators_policy
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.transfer import portable
 from ranger_cdap.ranger_model.policy import Policy
@@ -44,9 +44,9 @@ def granted(entity: EntityId = ENTITIES[1], number: int = 1, **more: Any) -> Jso
 )
 def test_every_grant_of_the_sync_job_is_known(entity: EntityId, number: int, actions: Any, user: str) -> None:
     policy = granted(entity, number, actions=sorted(actions), user=user)
-    assert PLAIN.includes(policy)
-    assert PLAIN.includes({**policy, "id": 7, "version": 3, "denyPolicyItems": [], "isEnabled": True})
-    assert PLAIN.includes(portable(policy))
+    assert PLAIN.made(policy)
+    assert PLAIN.made({**policy, "id": 7, "version": 3, "denyPolicyItems": [], "isEnabled": True})
+    assert PLAIN.made(portable(policy))
 
 
 READ = {"type": "read", "isAllowed": True}
@@ -57,8 +57,6 @@ GIVEN = granted()["policyItems"][0]
     "more",
     [
         {"guid": "6f1c2a52-6f0e-4c51-9d0b-3f3f7f0a9e11"},
-        {"name": "everything"},
-        {"name": granted(number=2)["name"]},
         {"policyLabels": []},
         {"policyItems": [{**GIVEN, "users": ["alice", "bob"]}]},
         {"policyItems": [{**GIVEN, "users": ["{USER}"]}]},
@@ -91,29 +89,72 @@ GIVEN = granted()["policyItems"][0]
     ],
 )
 def test_what_gives_more_or_carries_another_guid_is_somebody_else_s(more: Json) -> None:
-    assert PLAIN.includes(granted())
-    assert not PLAIN.includes({**granted(), **more})
+    assert PLAIN.made(granted())
+    assert not PLAIN.made({**granted(), **more})
 
 
 def test_everything_but_one_entity_is_not_one_entity() -> None:
     on_namespace = granted(ENTITIES[0])
     others = {**on_namespace["resources"], "dataset": {"values": ["kv"], "isExcludes": True}}
-    assert PLAIN.includes(on_namespace)
-    assert not PLAIN.includes({**on_namespace, "resources": others})
+    assert PLAIN.made(on_namespace)
+    assert not PLAIN.made({**on_namespace, "resources": others})
 
 
 def test_a_group_and_delegation_belong_to_it_only_by_the_settings() -> None:
     with_group = granted(group="cdap_ns1")
-    assert not PLAIN.includes(with_group)
-    assert CreatorGrants("cdap_{namespace}").includes(with_group)
-    assert not CreatorGrants("cdap_{namespace}").includes(granted(group="cdap_ns2"))
+    assert not PLAIN.made(with_group)
+    assert CreatorGrants("cdap_{namespace}").made(with_group)
+    assert not CreatorGrants("cdap_{namespace}").made(granted(group="cdap_ns2"))
     delegating = {**granted(), "policyItems": [{**GIVEN, "delegateAdmin": True}]}
-    assert CreatorGrants(delegate_admin=True).includes(delegating)
+    assert CreatorGrants(delegate_admin=True).made(delegating)
 
 
 def test_a_grant_listed_three_times_or_written_anew_is_known() -> None:
     policy = granted()
-    assert PLAIN.includes({**policy, "additionalResources": [policy["resources"]] * 2})
-    copies = [grant_policy.as_copy(msgspec.convert(policy, Policy), life(entity=ENTITIES[1]), n) for n in range(21)]
-    known = [PLAIN.includes(msgspec.to_builtins(copy)) for copy in copies]
-    assert known == [True] * 20 + [False]
+    assert PLAIN.made({**policy, "additionalResources": [policy["resources"]] * 2})
+    copies = [grant_policy.as_copy(msgspec.convert(policy, Policy), life(entity=ENTITIES[1]), n) for n in range(20)]
+    assert all(PLAIN.made(msgspec.to_builtins(copy)) for copy in copies)
+
+
+EDITS: tuple[Json, ...] = (
+    {"name": "ours now", "description": "of sales"},
+    {"policyLabels": ["of sales", *granted()["policyLabels"]]},
+    {"policyItems": [GIVEN, {"users": ["bob"], "accesses": [READ]}]},
+    {"policyItems": []},
+    {"denyPolicyItems": [{"users": ["bob"], "accesses": [READ]}]},
+    {"conditions": [{"type": "ip", "values": ["*"]}]},
+    {"isEnabled": False},
+    {"additionalResources": []},
+    {"additionalResources": [granted(ENTITIES[0])["resources"]]},
+)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_policy_of_the_job_is_the_job_s(edit: Json) -> None:
+    edited = {**granted(), **edit}
+    assert is_creators_policy(edited)
+    assert is_creators_policy(msgspec.convert(edited, Policy))
+
+
+OTHERS: tuple[Json, ...] = (
+    {"guid": "6f1c2a52-6f0e-4c51-9d0b-3f3f7f0a9e11"},
+    {"guid": granted(ENTITIES[0])["guid"]},
+    {"policyLabels": []},
+    *(
+        {"resources": where, "additionalResources": [where]}
+        for where in (granted(ENTITIES[0])["resources"], {}, None, 3)
+    ),
+    {"resources": {"instance": []}, "additionalResources": []},
+)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_policy_without_the_label_or_of_another_entity_is_a_person_s(other: Json) -> None:
+    assert not is_creators_policy({**granted(), **other})
+    assert not is_creators_policy({**granted(), **other, "policyItems": []})
+
+
+@pytest.mark.parametrize("name", ["theirs", "alice created dataset ns1.kv.$a (1, 00000000)"])
+def test_in_a_file_the_name_has_the_entity(name: str) -> None:
+    assert is_creators_policy(portable(granted()))
+    assert not is_creators_policy({**portable(granted()), "name": name})

@@ -115,7 +115,7 @@ CASES = [
         policy(resources=NS1, additionalResources=[{"instance": {"values": ["cdap"]}, "namespace": {"values": ["*"]}}]),
         [("parent-too", "additionalResources[0].namespace")],
     ),
-    (policy(resources={**NS1, "application": ["shop"], "program": ["*"]}, policyLabels=["ranger-cdap-sync"]), []),
+    (policy(resources={**NS1, "application": ["shop"], "program": ["*"]}, policyLabels=["cdap-creator"]), []),
     (policy(resources={**NS1, "dataset": ["kv"]}), []),
     (
         policy(resources={**NS1, "application": ["shop"], "program": ["*"]}),
@@ -126,7 +126,7 @@ CASES = [
     (policy(resources={**NS1, "dataset": ["kv", "kv2"]}), []),
     (policy(resources={**NS1, "dataset": ["kv?"]}), []),
     (policy(resources={**NS1, "dataset": {"values": ["kv"], "isExcludes": True}}), []),
-    (policy(resources={**NS1, "dataset": ["kv"]}, policyLabels=["ranger-cdap-sync"]), []),
+    (policy(resources={**NS1, "dataset": ["kv"]}, policyLabels=["cdap-creator"]), []),
     (policy([item("alice", *ALL)]), []),
     (policy([item("eve")], isEnabled=False), []),
     (policy(resources={**NS1, "dataset": ["a b", "k*", "a,b", "a b"]}), [("no-such-name", "resources.dataset")] * 2),

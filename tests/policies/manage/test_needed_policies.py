@@ -14,7 +14,6 @@ from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.cdap.pattern import parse_pattern
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import UnsafeGrant
-from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.needed_policies import (
     PLAN_LABEL,
     NeededStep,
@@ -29,7 +28,6 @@ from tests.cdap.fixtures import Policies
 from tests.policies.manage.test_creator_grants import granted
 
 Json = dict[str, Any]
-GRANTS = CreatorGrants()
 ENTITIES = [
     *map(parse_entity, ("instance:", "namespace:ns1", "namespace:ns2", "dataset:ns1.kv", "application:ns1.app")),
     *map(parse_entity, ("program:ns1.app.worker.W", "principal:svc", "artifact:ns1.app")),
@@ -64,7 +62,7 @@ def carried_out(steps: tuple[NeededStep, ...], there: list[Json]) -> list[Json]:
 
 
 def in_ranger(rights: list[Right], there: list[Json]) -> list[Json]:
-    return carried_out(needed_steps(needed_policies(rights, "cdap"), there, GRANTS), there)
+    return carried_out(needed_steps(needed_policies(rights, "cdap"), there), there)
 
 
 @given(RIGHTS, OLD)
@@ -79,7 +77,7 @@ def test_exactly_the_rights_are_added_and_the_second_time_nothing(
 
     assert there == kept
     assert rights_in(after) == rights_in(there) | set(rights)
-    again = needed_steps(needed_policies(rights, "cdap"), after, GRANTS)
+    again = needed_steps(needed_policies(rights, "cdap"), after)
     assert {one.step.change for one in again} == {TransferAction.KEEP}
     assert not any(one.adds for one in again)
     resources = [str(policy["resources"]) for policy in after]
@@ -159,11 +157,11 @@ def policy_of(**members: Any) -> Json:
 )
 def test_a_policy_that_says_more_is_left_alone_and_named(members: Json, why: str) -> None:
     needed = needed_policies([("alice", "read", parse_entity("dataset:ns1.kv"))], "cdap")
-    (one,) = needed_steps(needed, [policy_of(**members)], GRANTS)
+    (one,) = needed_steps(needed, [policy_of(**members)])
     assert one.step.change is TransferAction.BLOCKED
     assert why in str(one)
     assert "policy 1" in str(one)
-    (beside,) = needed_steps(needed, [policy_of(**members), policy_of(id=2, name="two")], GRANTS)
+    (beside,) = needed_steps(needed, [policy_of(**members), policy_of(id=2, name="two")])
     assert (beside.step.change, beside.step.name) == (TransferAction.UPDATE, "two")
 
 
@@ -179,25 +177,26 @@ def test_a_policy_that_says_more_is_left_alone_and_named(members: Json, why: str
 )
 def test_a_policy_on_another_resource_is_not_used(members: Json) -> None:
     needed = needed_policies([("alice", "read", parse_entity("dataset:ns1.kv"))], "cdap")
-    (one,) = needed_steps(needed, [policy_of(name="other", **members)], GRANTS)
+    (one,) = needed_steps(needed, [policy_of(name="other", **members)])
     assert one.step.change is TransferAction.CREATE
 
 
 def test_a_policy_with_the_name_on_another_resource_stands_in_the_way() -> None:
     needed = needed_policies([("alice", "read", parse_entity("dataset:ns1.kv"))], "cdap")
     other = {**policy_of(), "resources": {"instance": {"values": ["cdap"]}, "namespace": {"values": ["ns1"]}}}
-    (one,) = needed_steps(needed, [other], GRANTS)
+    (one,) = needed_steps(needed, [other])
     assert one.step.change is TransferAction.BLOCKED
     assert "policy 1 has this name" in str(one)
 
 
-def test_a_creators_grant_is_never_changed() -> None:
+def test_a_policy_is_made_beside_a_creators_grant_and_widened_from_then_on() -> None:
     entity = EntityId("dataset", ("ns1", "d1"))
-    grant = {**granted(entity, 1), "id": 4, "version": 1}
-    assert GRANTS.includes(grant)
-    (one,) = needed_steps(needed_policies([("alice", "read", entity)], "cdap"), [grant], GRANTS)
-    assert one.step.change is TransferAction.BLOCKED
-    assert "creator's grant" in str(one)
+    edited = {**granted(entity, 1), "id": 4, "version": 2, "isEnabled": False, "conditions": [{"type": "ip"}]}
+    (one,) = needed_steps(needed_policies([("alice", "read", entity)], "cdap"), [edited])
+    assert one.step.change is TransferAction.CREATE
+    beside = {**(one.step.wanted or {}), "id": 5, "version": 1}
+    (more,) = needed_steps(needed_policies([("bob", "read", entity)], "cdap"), [edited, beside])
+    assert (more.step.change, more.step.there) == (TransferAction.UPDATE, beside)
 
 
 @pytest.mark.parametrize("user", ["", " alice", "public", "{USER}", "{OWNER}", "a,b", "a*", "a\x1b[2J"])

@@ -266,7 +266,7 @@ def test_a_deny_in_a_policy_made_for_roles_keeps_it() -> None:
 
 
 def test_setup_and_roles_do_not_take_each_other_s_records_for_their_own() -> None:
-    by_setup = "ranger-cdap-setup:read:user:ann"
+    by_setup = "cdap-setup:read:user:ann"
     given_by_setup = {"users": ["ann"], "accesses": [{"type": "read"}]}
     policy = {
         "id": 1,

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ranger_cdap.cdap.grant import CREATORS_LABEL
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.grant import CREATORS_LABEL, grant_guid, is_creators_policy
 from ranger_cdap.config import AuditSettings, PluginSettings, RangerSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import ConfigError
@@ -319,28 +320,32 @@ def test_a_policy_that_holds_more_than_permissions_is_left_as_it_is(ranger: Rang
     assert f"policy {theirs.id} on dataset:ns1.kv has more than permissions" in answer["reason"]
 
 
-@pytest.mark.parametrize("what", ["grant", "revoke"])
-def test_the_policy_of_an_entitys_creator_is_left_to_the_sync_job(ranger: Ranger, what: str) -> None:
-    his = [item("bob", "read")] if what == "revoke" else []
-    theirs = ranger.write(
-        RESOURCE, item("alice", "read", "write", "admin", delegate=True), *his, policy_labels=[CREATORS_LABEL]
-    )
-    before = ranger.version()
-    answer = ranger.ask(what, request())
-    assert (answer["done"], ranger.version()) == (False, before)
-    assert f"policy {theirs.id} belongs to dataset:ns1.kv's creator" in answer["reason"]
+def test_a_creator_who_may_delegate_shares_in_a_policy_beside_their_own(ranger: Ranger) -> None:
+    creator = [item("alice", "read", "write", "admin", delegate=True)]
+    twice = [{level: PolicyResource(values=[value]) for level, value in RESOURCE.items()}]
+    guid = grant_guid("cdap", EntityId("dataset", ("ns1", "kv")), 1)
+    ours = ranger.write(RESOURCE, *creator, policy_labels=[CREATORS_LABEL], additional_resources=twice, guid=guid)
+    assert is_creators_policy(ours)
+    assert ranger.ask("grant", request()) == DONE
+    assert ranger.ask("grant", request()) == UNCHANGED
+    (beside,) = (one for one in ranger.policies() if "bob" in str(one.policy_items))
+    assert ranger.ask("grant", request(principal="dave")) == DONE
+    assert beside.id in {one.id for one in ranger.policies() if "dave" in str(one.policy_items)}
+    assert ranger.ask("revoke", request()) == DONE
+    assert [(one.version, one.policy_items) for one in ranger.policies() if one.id == ours.id] == [
+        (1, ours.policy_items)
+    ]
 
 
-@pytest.mark.parametrize("what", ["grant", "revoke"])
-def test_a_creators_policy_of_several_entities_is_left_to_the_sync_job(ranger: Ranger, what: str) -> None:
-    others = [{level: PolicyResource(values=[value]) for level, value in (RESOURCE | {"dataset": "kv2"}).items()}]
-    his = [item("bob", "read")] if what == "revoke" else []
-    alice = item("alice", "read", "write", "admin", delegate=True)
-    theirs = ranger.write(RESOURCE, alice, *his, policy_labels=[CREATORS_LABEL], additional_resources=others)
+def test_what_stands_in_a_creators_policy_is_revoked_in_ranger_only(ranger: Ranger) -> None:
+    items = [item("alice", "read", "write", "admin", delegate=True), item("bob", "read")]
+    twice = [{level: PolicyResource(values=[value]) for level, value in RESOURCE.items()}]
+    guid = grant_guid("cdap", EntityId("dataset", ("ns1", "kv")), 1)
+    ranger.write(RESOURCE, *items, policy_labels=[CREATORS_LABEL], additional_resources=twice, guid=guid)
     before = ranger.version()
-    answer = ranger.ask(what, request())
+    answer = ranger.ask("revoke", request())
     assert (answer["done"], ranger.version()) == (False, before)
-    assert f"policy {theirs.id} belongs to dataset:ns1.kv's creator" in answer["reason"]
+    assert "bob still has READ on dataset:ns1.kv, because of another policy" in answer["reason"]
 
 
 def test_what_another_policy_says_is_told(ranger: Ranger) -> None:

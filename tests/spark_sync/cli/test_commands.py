@@ -150,7 +150,7 @@ def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: py
         ("change", "read", "11"),
         ("revoke", "write", "12"),
     ]
-    assert rows(given.planned)[0][4].startswith("creator of dataset ns1.d0 1 ")
+    assert rows(given.planned)[0][4].startswith("alice created dataset ns1.d0 (1, ")
     assert rows(given.planned)[3][0].startswith("not send: `public` does not identify a single user")
     print_planned(Invocation(), given)
     text = capsys.readouterr().out

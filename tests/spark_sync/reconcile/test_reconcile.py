@@ -123,7 +123,7 @@ def test_what_people_did_in_ranger_and_what_they_say_about_it(
     edited = next(policy for policy in ranger.policies() if "dataset" in policy.resources)
     edited.is_enabled = False
     ranger.admin.update_policy(edited)
-    (deleted_by_hand,) = (policy for policy in ranger.policies() if "creator of namespace ns1" in policy.name)
+    (deleted_by_hand,) = (policy for policy in ranger.policies() if "created namespace ns1" in policy.name)
     ranger.admin.delete_policy(deleted_by_hand.id or -1)
     gone = inventory_of(tmp_path / "inventory.jsonl", NS1, DS1)
     report = reconciled(settings, inventory=gone)
