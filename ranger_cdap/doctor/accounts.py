@@ -21,7 +21,7 @@ from ranger_cdap.errors import (
     ServiceDisabled,
     ServiceNotFound,
 )
-from ranger_cdap.policies.client.features import missing_features
+from ranger_cdap.policies.client.features import RESOURCES, missing_features
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.service_setup import (
     PLUGIN_RIGHTS,
@@ -99,7 +99,9 @@ def examine_account(
         if account.purpose == "plugin":
             findings.append(_definition(definition, settings))
             lacking = missing_features(definition) if definition else ()
-            findings.extend(note(f"Ranger Admin: {one.name}", str(one), _OLDER) for one in lacking)
+            for one in lacking:
+                found = failed if one is RESOURCES and settings.sync.username else note
+                findings.append(found(f"Ranger Admin: {one.name}", str(one), _OLDER))
         rights, policies = _rights(account, admin, settings, known)
         findings.extend(rights)
         if account.purpose == "plugin" and definition and not any(finding.check == "service" for finding in rights):

@@ -11,12 +11,15 @@ from ranger_cdap.telemetry import ids_of_event
 from spark_sync.ledger.grant_terms import OutdatedGrants
 from spark_sync.ledger.life import GrantTerms, Life, State
 
+_NEXT: Final = {State.PENDING: "the next run sends it", State.CLOSING: "the next run revokes it"}
 _LINE: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def rows(lives: Iterable[Life]) -> list[list[str]]:
     """Return state, entity, creator (or the candidates) and reason of each life, for a table."""
-    return [[life.state.value, str(life.entity), _creator(life), life.reason] for life in lives]
+    return [
+        [life.state.value, str(life.entity), _creator(life), life.reason or _NEXT.get(life.state, "")] for life in lives
+    ]
 
 
 def _creator(life: Life) -> str:

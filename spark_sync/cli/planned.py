@@ -13,14 +13,15 @@ HEAD = ["would", "entity", "user", "access", "policy"]
 def rows(steps: Iterable[Step]) -> list[list[str]]:
     """Return one row per step, for a table."""
     return [
-        [_action(step), str(step.life.entity), step.life.creator or "", ", ".join(_accesses(step)), _policy(step)]
+        [_action(step), str(step.life.entity), step.life.creator or "", _access_text(step), _policy(step)]
         for step in steps
     ]
 
 
 def to_json(step: Step) -> dict[str, object]:
     """Return a step as JSON: the current life, and what would be done for it."""
-    return {**as_json(step.life), "would": _action(step), "accesses": list(_accesses(step)), "policy": _policy(step)}
+    planned = {"would": _action(step), "accesses": list(_accesses(step)), "policy": _policy(step)}
+    return {**as_json(step.life), **planned, "delegate": _delegates(step)}
 
 
 def _action(step: Step) -> str:
@@ -41,6 +42,18 @@ def _accesses(step: Step) -> tuple[str, ...]:
             return step.life.applied or step.life.accesses
         case NoOp():
             return ()
+
+
+def _access_text(step: Step) -> str:
+    """Return the access types and, of a grant that changes, whether its creator may delegate them from then on."""
+    accesses = ", ".join(_accesses(step))
+    if _action(step) != "change":
+        return accesses
+    return f"{accesses}; {'may' if _delegates(step) else 'may not'} delegate"
+
+
+def _delegates(step: Step) -> bool:
+    return isinstance(step, CreateGrant) and any(item.delegate_admin for item in step.policy.policy_items)
 
 
 def _policy(step: Step) -> str:

@@ -33,7 +33,9 @@ SCRIPTS: Final = Feature(
     "script conditions", "2.4", f"policies cannot have the condition `{EXPRESSION}`, which may be switched off"
 )
 RESOURCES: Final = Feature(
-    "policies with several resources", "2.4", "it drops `additionalResources`; write one policy per resource"
+    "policies with several resources",
+    "2.4",
+    "it drops `additionalResources`, so the sync job cannot write grants of creators, and a policy has one resource",
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.cli.main import main
-from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
+from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.doctor.accounts import accounts, examine_account
+from ranger_cdap.doctor.finding import Health
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import RangerTooOld
 from ranger_cdap.policies.client.features import MARKERS, RESOURCES, SCRIPTS, Feature, missing_features
@@ -119,6 +121,18 @@ def test_setup_and_doctor_say_it_once(
             feature in RELEASES[release] for feature in FEATURES
         ]
         assert admin.get_service(SERVICE) is not None
+
+
+@each_release
+def test_doctor_fails_on_a_ranger_that_cannot_keep_grants_of_creators(release: Release) -> None:
+    with ranger_of(release) as (ranger, admin):
+        set_up(admin)
+        account: Any = {"username": "admin", "password": PASSWORD}
+        settings = Settings(ranger=ranger, plugin=PluginSettings(**account), sync=SyncSettings(**account))
+        found = examine_account(accounts(settings)[0], settings, None)[0]
+        failing = [one.seen for one in found if one.health is Health.FAILED]
+        assert (str(RESOURCES) in failing) == (RESOURCES in RELEASES[release])
+        assert not {str(SCRIPTS), str(MARKERS)} & set(failing)
 
 
 @given(st.booleans(), st.booleans())

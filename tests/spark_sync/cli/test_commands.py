@@ -147,7 +147,7 @@ def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: py
     given = replace(report(), planned=tuple(plan(pending, settings)))
     assert [(row[0], row[3], row[4]) for row in rows(given.planned)[:3]] == [
         ("grant", "read", rows(given.planned)[0][4]),
-        ("change", "read", "11"),
+        ("change", "read; may not delegate", "11"),
         ("revoke", "write", "12"),
     ]
     assert rows(given.planned)[0][4].startswith("alice created dataset ns1.d0 (1, ")

@@ -105,6 +105,8 @@ def test_the_next_life_is_not_given_before_the_one_before_is_taken_back(ranger: 
     found = pushed(ranger, ledger, Watched(ranger.sync, before=refuse))
     assert ledger.states() == {State.APPLIED: 3, State.CLOSING: 1, State.PENDING: 1}
     assert (found.trouble, len(ranger.policies())) == ("", 4)
+    (waiting,) = ledger.lives((State.PENDING,))
+    assert waiting.reason == f"it waits until the grant of `alice` on the former {waiting.entity} is revoked: not now"
     pushed(ranger, ledger)
     assert ledger.states() == {State.APPLIED: 4, State.CLOSED: 1}
     assert {item.users[0] for policy in ranger.policies() for item in policy.policy_items} == {"alice", "bob"}
