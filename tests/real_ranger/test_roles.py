@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.grant import is_creators_policy
+from spark_sync.grants.push import push
 from tests.real_ranger.estate import Estate
+from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life
 
 
 def run(estate: Estate, what: str, *words: str, job: str = "developer") -> int:
@@ -53,3 +57,21 @@ def test_somebody_ranger_does_not_know_gets_no_job(estate: Estate, capsys: pytes
     assert run(estate, "apply", "--user", estate.name("ghost")) == 3
     assert f"`{estate.name('ghost')}`" in capsys.readouterr().err
     assert estate.state() == before
+
+
+def test_a_job_and_a_plan_have_policies_beside_the_creators(estate: Estate) -> None:
+    estate.set_up()
+    alice, crew, before = estate.user("alice"), estate.group("crew"), estate.policies()
+    ledger = MemoryLedger([life(alice, EntityId("namespace", ("sales",)))])
+    assert push(ledger, estate.settings).error is None  # type: ignore[arg-type]
+    ours = {name: one for name, one in estate.policies().items() if name not in before}
+    assert all(map(is_creators_policy, ours.values()))
+    versions = estate.versions()
+    assert run(estate, "apply", "--group", crew) == 0
+    needed = [alice, "namespace.get", "namespace:sales", "--apply", "--ranger-user", estate.address.user, "--yes"]
+    assert estate.run("plan", *needed) == 0
+    assert {name: estate.policies()[name] for name in ours} == ours
+    assert versions.items() - estate.versions().items() <= {("policies", versions["policies"])}
+    assert push(MemoryLedger(map(gone, ledger.rows.values())), estate.settings).error is None  # type: ignore[arg-type]
+    assert run(estate, "remove") == 0
+    assert ours.keys().isdisjoint(estate.policies())
