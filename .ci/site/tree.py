@@ -151,7 +151,7 @@ def _listing(folder: Path) -> str:
 def _source(path: Path) -> str:
     text = (ROOT / path).read_text(encoding="utf-8")
     fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", text)), default=0))
-    language = {".service": "ini", ".timer": "ini", "": "text"}.get(path.suffix, path.suffix[1:])
+    language = {".service": "ini", "": "text"}.get(path.suffix, path.suffix[1:])
     return f"---\nsearch:\n  exclude: true\n---\n\n# {path}\n\n{fence}{language}\n{text.rstrip()}\n{fence}\n"
 
 

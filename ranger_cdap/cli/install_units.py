@@ -22,7 +22,7 @@ _NEXT: Final = (
     "systemd-tmpfiles --create",
     "systemctl daemon-reload",
     "systemctl enable --now ranger-cdap.service",
-    "systemctl enable --now ranger-cdap-sync.timer   # after `ranger-cdap sync baseline`",
+    "systemctl enable --now ranger-cdap-sync.service   # after `ranger-cdap sync baseline`",
 )
 
 
@@ -62,8 +62,8 @@ def install_units(
 ) -> None:
     """Write the units of the decision service and of the sync job for systemd.
 
-    The sync job runs by a timer. Nothing is started, and no user is created: what comes next is printed. Your own
-    changes belong into `systemctl edit`, which survives the next version.
+    Nothing is started, and no user is created: what comes next is printed. Your own changes belong into `systemctl
+    edit`, which survives the next version.
     """
     java_home = Path(os.environ.get("JAVA_HOME") or JAVA_HOME)
     files = list(units(program or Path(sys.prefix, "bin", "ranger-cdap"), java_home))

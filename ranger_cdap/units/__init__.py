@@ -15,7 +15,6 @@ UNITS: Final = {
     "ranger-cdap.tmpfiles": Path("etc/tmpfiles.d/ranger-cdap.conf"),
     "ranger-cdap.service": Path("etc/systemd/system/ranger-cdap.service"),
     "ranger-cdap-sync.service": Path("etc/systemd/system/ranger-cdap-sync.service"),
-    "ranger-cdap-sync.timer": Path("etc/systemd/system/ranger-cdap-sync.timer"),
 }
 """The place of each file of this folder below `/`, in the order in which they are used."""
 

@@ -76,7 +76,7 @@ def test_the_program_and_java_of_this_system_get_into_the_units(
         found(tmp_path)[UNITS[name]].decode() for name in ("ranger-cdap.service", "ranger-cdap-sync.service")
     )
     assert "ExecStart=/srv/x/bin/ranger-cdap serve\n" in service
-    assert "ExecStart=/srv/x/bin/ranger-cdap --quiet sync run\n" in sync
+    assert "ExecStart=/srv/x/bin/ranger-cdap --quiet sync run --follow\n" in sync
     assert "JAVA_HOME=/opt/java-21\n" in sync
 
 
@@ -96,8 +96,8 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.
 
 def test_programs_get_the_changes_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "etc/systemd/system").mkdir(parents=True)
-    timer = UNITS["ranger-cdap-sync.timer"]
-    (tmp_path / timer).write_bytes(CONTENT[timer])
+    unit = UNITS["ranger-cdap-sync.service"]
+    (tmp_path / unit).write_bytes(CONTENT[unit])
     assert install(tmp_path, "--json") == 0
     changes = {one["file"]: one["change"] for one in json.loads(capsys.readouterr().out)}
-    assert changes == {str(tmp_path / place): "unchanged" if place == timer else "create" for place in CONTENT}
+    assert changes == {str(tmp_path / place): "unchanged" if place == unit else "create" for place in CONTENT}

@@ -61,12 +61,12 @@ GONE = {
 NAMED: Values = {"settings": {"network": {"plain_hosts": ["Ranger", "router"]}}}
 RENDERINGS: dict[str, Values] = {
     "the least": {},
-    "a Deployment": {"sync.mode": "follow"},
+    "a CronJob": {"sync.mode": "schedule"},
     "a baseline of a ConfigMap": BASELINE,
     "a baseline of a ConfigMap, beside a token": BASELINE | {"sync.baseline.tokenKey": "token"},
     "the records of a replica that is gone": {"sync.sources": [GONE]},
     "a baseline of CDAP, with a token": FROM_CDAP | {"sync.baseline.tokenKey": "token"},
-    "a baseline before a Deployment": FROM_CDAP | {"sync.mode": "follow"},
+    "a baseline before a CronJob": FROM_CDAP | {"sync.mode": "schedule"},
     "no sync job": {"sync.stage": "off"},
     **{f"{number} replicas": {"decisionService.replicas": number} for number in range(1, 6)},
     "no events": {"events.enabled": False, "sync.sources": SOURCES, "decisionService.callers": WITHOUT_AUDIT},
@@ -84,7 +84,7 @@ RENDERINGS: dict[str, Values] = {
     "a collector, without events": TRACED
     | {"events.enabled": False, "decisionService.callers": WITHOUT_AUDIT}
     | {"sync.sources": SOURCES},
-    "a collector, before the first run": TRACED | FROM_CDAP | {"sync.mode": "follow"},
+    "a collector, before the first run": TRACED | FROM_CDAP,
     "without TLS": NAMED | {"ranger.urls": ["http://ranger:6080"]},
     "a baseline without TLS": NAMED | FROM_CDAP | {"sync.baseline.cdapUrl": "http://ROUTER:11015"},
     "everything": EVERYTHING | TRACED,
@@ -137,7 +137,7 @@ ROOM = st.sampled_from(ROOMS).flatmap(
 MIXED = st.lists(ROOM, max_size=4).map(lambda rooms: {path: value for room in rooms for path, value in room.items()})
 GROUPS = st.lists(
     st.sampled_from(
-        [CERTIFICATES, CLIENTS, MONITOR, BASELINE, FROM_CDAP, EVERYTHING, COLLECTOR, TRACED, {"sync.mode": "follow"}]
+        [CERTIFICATES, CLIENTS, MONITOR, BASELINE, FROM_CDAP, EVERYTHING, COLLECTOR, TRACED, {"sync.mode": "schedule"}]
     ),
     max_size=3,
 ).map(lambda groups: {path: value for group in groups for path, value in group.items()})
@@ -280,7 +280,7 @@ def test_the_notes_name_every_object_a_release_needs_and_does_not_make(values: V
 
 def test_other_settings_start_the_pods_again_and_another_baseline() -> None:
     def marks(values: Values) -> tuple[Any, ...]:
-        rendered = Manifests.of(render(nested(BASE | FROM_CDAP | {"sync.mode": "follow"} | values)))
+        rendered = Manifests.of(render(nested(BASE | FROM_CDAP | values)))
         assert rendered.service is not None
         assert rendered.sync is not None
         jobs = [job["metadata"]["name"] for job in rendered.of_kind("Job")]

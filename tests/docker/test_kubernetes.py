@@ -37,14 +37,13 @@ def test_everything_a_pod_needs_is_here_or_on_the_page(rendered: Manifests) -> N
                     assert (object_kind, name) in rendered.objects or f"{object_kind} {name} " in page
 
 
-def test_the_first_file_is_the_second_one_with_the_sync_job_suspended() -> None:
+def test_the_first_file_is_the_second_one_with_the_sync_job_stopped() -> None:
     first, then = FILES["ranger-cdap-baseline"], FILES["ranger-cdap"]
     assert then.sync_runs
     assert then.baseline is None
     assert not first.sync_runs
     assert first.baseline is not None
-    for key in first.objects.keys() & then.objects.keys() - {("CronJob", "ranger-cdap-sync")}:
+    for key in first.objects.keys() & then.objects.keys() - {("Deployment", "ranger-cdap-sync")}:
         assert first.objects[key] == then.objects[key]
-    (job,) = first.of_kind("CronJob")
-    (later,) = then.of_kind("CronJob")
-    assert job["spec"] == later["spec"] | {"suspend": True}
+    job, later = (each.objects["Deployment", "ranger-cdap-sync"] for each in (first, then))
+    assert job["spec"] == later["spec"] | {"replicas": 0}
