@@ -7,15 +7,12 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types, to_resource
+from ranger_cdap.cdap.entity import EntityId, from_resource, to_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES, GranteeKind, held
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.errors import InvalidEntity, PolicySetError
+from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
-
-_PROGRAM = "program"
-_ALL = "*"
 
 
 def policies_of(engine: PolicyEngine, resource: Mapping[str, str]) -> Iterator[Policy | None]:
@@ -116,18 +113,8 @@ def _single_values(resources: Mapping[str, PolicyResource]) -> dict[str, str]:
 
 
 def _entity(values: Mapping[str, str], instance: str) -> EntityId | None:
-    levels = dict(values)
-    if levels.pop("instance", None) != instance:
-        return None
-    if levels.get(_PROGRAM) == _ALL:  # an application with its programs
-        del levels[_PROGRAM]
-    for kind in entity_types().values():
-        if levels.keys() == set(kind.path[1:]):
-            try:
-                return entity_id(kind.name, [levels[level] for level in kind.path[1:]])
-            except InvalidEntity:
-                return None
-    return None
+    on = from_resource(values)
+    return on[1] if on is not None and on[0] == instance else None
 
 
 def _may_be_of(raw: msgspec.Raw, resource: Mapping[str, str]) -> bool:
