@@ -5,17 +5,18 @@ Law: such a policy gives nothing but accesses on one entity, to exactly one user
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import product
+from typing import Any
 
-from ranger_cdap.cdap.entity import EntityId, from_resource
-from ranger_cdap.cdap.grant import grant_for, is_creators_policy
+import msgspec
+
+from ranger_cdap.cdap.entity import from_resource
+from ranger_cdap.cdap.grant import comparable, grant_for, is_creators_policy, items_of, resources_of
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.manage.transfer import portable
-
-_MEMBERS: Final = frozenset({"name", "description", "resources", "additionalResources", "policyItems", "policyLabels"})
-_ITEM_MEMBERS: Final = frozenset({"users", "groups", "accesses", "delegateAdmin"})
+from ranger_cdap.ranger_model.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,43 +31,26 @@ class CreatorGrants:
         if not is_creators_policy(policy):
             return False
         try:
-            kept = portable(policy)
-            levels = {name: _one(level["values"]) for name, level in kept["resources"].items() if len(level) == 1}
-            if kept.keys() - _MEMBERS or (on := from_resource(levels)) is None:
+            there = msgspec.convert(portable(policy), Policy)
+            first = there.policy_items[0]
+            on = from_resource({name: one.values[0] for name, one in there.resources.items()})
+            if on is None:
                 return False
             instance, entity = on
-            user, accesses = self._grantee(kept["policyItems"], entity)
-            grant = grant_for(entity, user, instance, accesses, non_creators=())
-        except (InvalidInput, LookupError, TypeError, AttributeError):
+            actions = [access.type for access in first.accesses]
+            grant = grant_for(entity, first.users[0], instance, actions, non_creators=())
+        except (InvalidInput, IndexError, msgspec.ValidationError):
             return False
-        on_it = {name: {"values": [value]} for name, value in grant.resource.items()}
-        listed = kept.get("additionalResources", [])
-        return bool(listed) and all(each == on_it for each in (kept["resources"], *listed))
-
-    def _grantee(self, items: Sequence[Any], entity: EntityId) -> tuple[str, list[str]]:
-        """Return the user and the accesses of the items.
-
-        Raises:
-            InvalidInput: they give more.
-        """
-        first, *others = items
-        group = self.extra_group.replace("{namespace}", entity.namespace or "")
-        accesses = first["accesses"]
-        expected = {"groups": [group], "accesses": accesses}
-        if (
-            first.keys() - _ITEM_MEMBERS
-            or first.get("groups")
-            or (first.get("delegateAdmin") and not self.delegate_admin)
-        ):
-            raise InvalidInput("the item gives more than a grant")
-        if others and not (self.extra_group and others == [expected]):
-            raise InvalidInput("the items give more than a grant")
-        if any(access.keys() != {"type"} for access in accesses):
-            raise InvalidInput("an access is not allowed")
-        return _one(first["users"]), [access["type"] for access in accesses]
-
-
-def _one(values: Sequence[str]) -> str:
-    if len(values) != 1:
-        raise InvalidInput("there is not exactly one value")
-    return values[0]
+        on_it, group = resources_of(grant), self.extra_group.replace("{namespace}", entity.namespace or "")
+        made = (
+            Policy(
+                name=there.name,
+                description=there.description,
+                policy_labels=there.policy_labels,
+                resources=on_it,
+                additional_resources=[on_it],
+                policy_items=items_of(grant, delegate_admin=delegate, group=who),
+            )
+            for delegate, who in product({False, self.delegate_admin}, {"", group})
+        )
+        return any(comparable(there) == comparable(one) for one in made)
