@@ -5,7 +5,7 @@ See docs/explanation/grants.md for what is written, what is never touched, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import groupby
@@ -99,6 +99,7 @@ def push(
             _record(ledger, ended)
         stuck = {life.entity for life in ending} - {each.life.entity for each in ended}
         stuck |= {each.life.entity for each in ended if each.life.state is State.CLOSING}
+        ledger.record(_waiting(pending, stuck, {each.life.entity: each.life for each in ended}))
         others = [life for life in pending if life.state is not State.CLOSING and life.entity not in stuck]
         for outcome in executor.carry_out(_lanes(others, planning), rest):
             sent.append(outcome)
@@ -108,6 +109,21 @@ def push(
                 _record(ledger, sent[-CHUNK:])
         _record(ledger, sent[len(sent) // CHUNK * CHUNK :])
     return Pushed([*ended, *sent], executor.error or error)
+
+
+def _waiting(
+    pending: Iterable[Life], stuck: Collection[EntityId], ended: Mapping[EntityId, Life]
+) -> list[LedgerChange]:
+    """Return the lives that wait until the grant of an earlier life of their entity is revoked, with that reason."""
+    changes = []
+    for life in pending:
+        if life.state is State.PENDING and life.entity in stuck:
+            former = ended.get(life.entity)
+            whose = f"the grant of `{former.holder}` on" if former else "what its creator had on"
+            why = f": {former.reason}" if former and former.reason else ""
+            waiting = replace(life, reason=f"it waits until {whose} the former {life.entity} is revoked{why}")
+            changes += [LedgerChange(life.entity, (waiting,))] if waiting != life else []
+    return changes
 
 
 def _lanes(lives: Iterable[Life], planning: PlanSettings) -> Iterator[list[Step]]:

@@ -25,7 +25,7 @@ from ranger_cdap.errors import (
 from spark_sync.grants.plan import Step
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.writer import StepOutcome, carry_out
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.life import State
 
 TRIES: Final = 6
 """Most attempts of a step that meets concurrent modifications, or makes Ranger Admin fail."""
@@ -75,10 +75,8 @@ class StepExecutor:
     def _one_lane(self, lane: Lane, ranger: PolicyRest) -> list[StepOutcome]:
         done: list[StepOutcome] = []
         for step in lane:
-            if done and done[0].life.state is State.CLOSING:
-                # The earlier life's grant must be gone before the next one's comes.
-                done.append(StepOutcome(step, replace(step.life, reason=_waits_for(done[0].life))))
-                continue
+            if done and done[-1].life.state is State.CLOSING:
+                break  # the earlier life's grant must be gone before the next one's comes
             if (outcome := self._with_retries(step, ranger)) is None:
                 break
             done.append(outcome)
@@ -124,11 +122,6 @@ class StepExecutor:
 
 def _unchanged(step: Step, error: RangerAdminError) -> StepOutcome:
     return StepOutcome(step, replace(step.life, reason=str(error)))
-
-
-def _waits_for(life: Life) -> str:
-    why = f": {life.reason}" if life.reason else ""
-    return f"it waits until the grant of `{life.holder}` on the former {life.entity} is revoked{why}"
 
 
 def _pause(tries: int) -> float:

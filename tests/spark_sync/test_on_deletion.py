@@ -83,7 +83,7 @@ def held(ranger: Ranger) -> dict[str, tuple[bool, list[str]]]:
     return {
         policy.name: (policy.is_enabled, [user for each in policy.policy_items for user in each.users])
         for policy in ranger.policies()
-        if not policy.name.startswith("creator of")
+        if not policy.name.startswith("alice created")
     }
 
 
