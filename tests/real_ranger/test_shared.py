@@ -78,7 +78,7 @@ def test_what_a_creator_shares_is_in_a_policy_beside_theirs(estate: Estate, shar
     assert not any(map(is_creators_policy, estate.admin.policy_documents(estate.service)))
 
 
-def test_what_a_creator_adds_to_their_own_policy_stays_when_the_entity_is_deleted(estate: Estate) -> None:
+def test_what_a_creator_adds_to_their_own_policy_ends_with_the_entity(estate: Estate) -> None:
     ledger, settings = created(estate)
     read = ours(estate)
     rows = [*read["policyItems"], item("read", users=[estate.name("bob")])]
@@ -87,4 +87,4 @@ def test_what_a_creator_adds_to_their_own_policy_stays_when_the_entity_is_delete
     assert push(MemoryLedger(map(gone, ledger.rows.values())), settings).error is None  # type: ignore[arg-type]
     with estate.plugin() as plugin:
         alice, bob = estate.name("alice"), estate.name("bob")
-        assert [estate.may(plugin, name, "read", **KV) for name in (alice, bob)] == [False, True]
+        assert [estate.may(plugin, name, "read", **KV) for name in (alice, bob)] == [False, False]
