@@ -178,7 +178,8 @@ def _rest(step: RevokePolicy, ours: Policy, written: Policy) -> Policy | None:
     rest = replaced(rest, policy_labels=[label for label in ours.policy_labels if label != CREATORS_LABEL])
     if rest.items():
         return rest
-    return replaced(rest, is_enabled=False)
+    # Ranger refuses a policy without items that is not audited.
+    return replaced(rest, is_enabled=False, is_audit_enabled=True)
 
 
 def _resource(step: RevokePolicy) -> dict[str, str]:

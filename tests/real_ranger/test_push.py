@@ -123,9 +123,14 @@ def test_what_a_creator_gave_before_the_deletion_goes_with_the_entity(estate: Es
     on_it = {level: one["values"] for level, one in read["resources"].items()}
     own = new_policy(estate.service, "own", on_it, policyItems=[shared])
     denying = new_policy(
-        estate.service, "denying", on_it, on_it, on_it,
-        policyItems=[item("read", users=[bob])], denyPolicyItems=[item("write", users=[bob])],
-    )  # fmt: skip
+        estate.service,
+        "denying",
+        on_it,
+        on_it,
+        on_it,
+        policyItems=[item("read", users=[bob])],
+        denyPolicyItems=[item("write", users=[bob])],
+    )
     made = [estate.done("POST", POLICIES, own, by=alice), estate.done("POST", POLICIES, denying)]
     closing = MemoryLedger([gone(ledger.rows[entity, 1])])
     assert push(closing, settings).error is None  # type: ignore[arg-type]

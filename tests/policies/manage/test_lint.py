@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.grant import grant_guid
 from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.engine.compiled.service_def import compile_service_def
@@ -50,6 +51,7 @@ def policy(allow: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, 
 
 ALL = ("read", "write", "admin", "execute")
 NS1 = {"instance": ["cdap"], "namespace": ["ns1"]}
+SHOP = {**NS1, "application": ["shop"], "program": ["*"]}
 EVERYWHERE = {"instance": ["*"], "namespace": ["*"]}
 SCRIPT = [{"type": "_expression", "values": ["USER.dept == 'eng'"]}]
 IP = [{"type": "ip", "values": ["10.0.0.1"]}]
@@ -115,7 +117,15 @@ CASES = [
         policy(resources=NS1, additionalResources=[{"instance": {"values": ["cdap"]}, "namespace": {"values": ["*"]}}]),
         [("parent-too", "additionalResources[0].namespace")],
     ),
-    (policy(resources={**NS1, "application": ["shop"], "program": ["*"]}, policyLabels=["cdap-creator"]), []),
+    (
+        policy(
+            resources=SHOP,
+            policyLabels=["cdap-creator"],
+            guid=grant_guid("cdap", EntityId("application", ("ns1", "shop")), 1),
+        ),
+        [],
+    ),
+    (policy(resources=SHOP, policyLabels=["cdap-creator"]), [("parent-too", "resources.program")]),
     (policy(resources={**NS1, "dataset": ["kv"]}), []),
     (
         policy(resources={**NS1, "application": ["shop"], "program": ["*"]}),

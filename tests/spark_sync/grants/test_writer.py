@@ -90,6 +90,7 @@ EDITS: dict[str, tuple[Callable[[Policy], None], str, list[list[str]] | None]] =
     "another item": (lambda policy: policy.policy_items.append(item("bob", "read")), "", [["bob"]]),
     "another name": (lambda policy: setattr(policy, "name", "renamed"), "", []),
     "a description": (lambda policy: setattr(policy, "description", "mine now"), "", []),
+    "no audit": (lambda policy: setattr(policy, "is_audit_enabled", False), "", []),
     "fewer accesses": (lambda policy: policy.policy_items[0].accesses.pop(), "took execute of `alice` out of", None),
     "another user instead": (
         lambda policy: setattr(policy.policy_items[0], "users", ["bob"]),
@@ -131,6 +132,7 @@ def test_of_an_edited_policy_the_end_of_the_life_takes_exactly_what_was_ours(
     kept = (policy.name, policy.description, policy.resources, policy.deny_policy_items)
     assert kept == (edited.name, edited.description, edited.resources, edited.deny_policy_items)
     assert policy.is_enabled is (edited.is_enabled and bool(policy.items()))
+    assert policy.items() or policy.is_audit_enabled  # Ranger refuses it otherwise
     (again,) = send(ranger, gone(applied))
     assert (again.state, ranger.policies()) == (State.CLOSED, rest)
 
