@@ -320,6 +320,18 @@ def test_a_policy_that_holds_more_than_permissions_is_left_as_it_is(ranger: Rang
     assert f"policy {theirs.id} on dataset:ns1.kv has more than permissions" in answer["reason"]
 
 
+@pytest.mark.parametrize("case", NOT_PLAIN)
+def test_so_is_a_creators_policy_that_lists_its_entity_once(ranger: Ranger, case: str) -> None:
+    guid = grant_guid("cdap", EntityId("dataset", ("ns1", "kv")), 1)
+    items = item("alice", "read", "write", "admin", delegate=True)
+    ours = ranger.write(RESOURCE, items, policy_labels=[CREATORS_LABEL], guid=guid, **NOT_PLAIN[case])
+    assert is_creators_policy(ours)
+    before = ranger.version()
+    answer = ranger.ask("grant", request())
+    assert (answer["done"], ranger.version()) == (False, before)
+    assert f"policy {ours.id} on dataset:ns1.kv has more than permissions" in answer["reason"]
+
+
 def test_a_creator_who_may_delegate_shares_in_a_policy_beside_their_own(ranger: Ranger) -> None:
     creator = [item("alice", "read", "write", "admin", delegate=True)]
     twice = [{level: PolicyResource(values=[value]) for level, value in RESOURCE.items()}]
