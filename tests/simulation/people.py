@@ -222,6 +222,7 @@ class World:
         self.delegate = self.rng.random() < 0.5
         self.on_deletion: OnDeletion | None = self.rng.choice((None, "report", "revoke-exact"))
         self.closed: dict[tuple[EntityId, int], int] = {}
+        self.delegated: dict[tuple[EntityId, int], bool] = {}
         self.ranger.may_end = self.why_not_ended
         self.happened: Counter[str] = Counter()
         self.time = 0
@@ -265,6 +266,7 @@ class World:
             for key, life in self.ledger.rows.items():
                 if life.state is State.CLOSED:
                     self.closed.setdefault(key, self.time)
+                    self.delegated.setdefault(key, self.delegate)
 
     def audit(self, life: Life, policy: Policy) -> AbstractContextManager[None]:
         self.ranger.audited.add(policy.guid)
@@ -280,7 +282,8 @@ class World:
             return "not on exactly one entity, or under a condition"
         if not lives or self.on_deletion == "report":
             return "no life ended, or the setting is `report`"
-        delegated = [life for life in lives if self.delegate or (life.terms and life.terms.delegate_admin)]
+        then = [self.delegated.get((life.entity, life.number), self.delegate) for life in lives]
+        delegated = any(then) or any(life.terms and life.terms.delegate_admin for life in lives)
         if delegated and not {policy.created_by, policy.updated_by} <= {"Admin"}:
             return ""
         if self.on_deletion is None:
