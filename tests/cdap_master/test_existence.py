@@ -13,7 +13,7 @@ from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.config import ConfirmSettings
 from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
 from spark_sync.reconcile.cdap_existence import ask, existence_queries
-from spark_sync.reconcile.confirmation import Existence
+from spark_sync.reconcile.confirmation import CdapAnswer
 from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
 from tests.cdap_master.builder import KEY_VALUE, build
 from tests.cdap_master.fixtures import CONFIRM, World
@@ -75,7 +75,7 @@ def asking(world: World, user: str) -> Iterator[tuple[CdapHttp, EvaluationClient
         yield cdap, service
 
 
-def asked(world: World, user: str, *entities: str) -> dict[EntityId, Existence]:
+def asked(world: World, user: str, *entities: str) -> dict[EntityId, CdapAnswer]:
     with asking(world, user) as (cdap, service):
         return ask(map(parse_entity, entities), cdap, service.may_get)
 
@@ -93,7 +93,7 @@ def test_cdap_names_the_author_of_the_oldest_version(there: World) -> None:
 
 @pytest.mark.parametrize("entity", NOT_THERE)
 def test_what_is_not_there_is_gone(there: World, entity: str) -> None:
-    assert asked(there, "reader", entity) == {parse_entity(entity): Existence(False)}
+    assert asked(there, "reader", entity) == {parse_entity(entity): CdapAnswer(False)}
 
 
 def test_every_type_is_asked_about_here() -> None:
@@ -120,6 +120,6 @@ def test_an_artifact_whose_last_version_is_deleted_is_gone(there: World) -> None
             "versions-owner": ["READ namespace:versions", f"ADMIN {artifact}"],
         }
     )
-    assert asked(there, "versions-reader", artifact) == {parse_entity(artifact): Existence(True)}
+    assert asked(there, "versions-reader", artifact) == {parse_entity(artifact): CdapAnswer(True)}
     there.user("versions-owner").must("DELETE /v3/namespaces/versions/artifacts/shop-app/versions/1.0.0")
-    assert asked(there, "versions-reader", artifact) == {parse_entity(artifact): Existence(False)}
+    assert asked(there, "versions-reader", artifact) == {parse_entity(artifact): CdapAnswer(False)}

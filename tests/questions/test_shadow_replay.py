@@ -33,7 +33,8 @@ from ranger_cdap.cdap.checks.check_table import (
 from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
-from ranger_cdap.cdap.entity import entity_types
+from ranger_cdap.cdap.entity import EntityId, entity_types
+from ranger_cdap.cdap.existence import Existence
 from ranger_cdap.cdap.profile import profile_names
 from ranger_cdap.cli.shadow_sources import read_check_line
 from ranger_cdap.engine import PolicyEngine
@@ -150,6 +151,11 @@ def as_recorded(check: CdapCheck) -> CdapCheck:
     return replace_hint(check, None) if is_part else check
 
 
+def new(_entity: EntityId) -> Existence:
+    """What is created was not there, as a replay takes it."""
+    return Existence.ABSENT
+
+
 def _kind(check: CdapCheck) -> str:
     asked = old_resource(check)
     assert asked is not None
@@ -169,12 +175,12 @@ def test_every_check_that_is_answered_otherwise_today_is_in_the_report(rows: Any
     for check in recorded():
         for user in ("alice", "eve"):
             was = old_answer(before, user, check)
-            is_now = enforcing.enforce(user, check).allowed
+            is_now = enforcing.enforce(user, check, existence=new).allowed
             changed = {DENIED if was else ALLOWED} if is_now is not was else set()
             found, _ = world.report("checks", [check_line(user, check, was)])
             assert {key.change for key in found.rows} == changed, (user, check)
             for line in old_events(user, check, was) if check.child_type is None else ():
-                today = enforcing.enforce(user, as_recorded(check))
+                today = enforcing.enforce(user, as_recorded(check), existence=new)
                 found, _ = world.report("predecessor", [line])
                 rows_now = {(key.change, key.operation) for key in found.rows}
                 change = DENIED if was else ALLOWED
@@ -211,7 +217,7 @@ def test_a_row_is_an_operation_that_cdap_can_check_and_that_is_answered_otherwis
         if old_access(msgspec.structs.replace(check, child_type=None), permission) == access
         for hint in _hints()
     ]
-    answers = {a.operation: a.allowed for one in asked for a in enforcing.enforce("alice", one).answers}
+    answers = {a.operation: a.allowed for one in asked for a in enforcing.enforce("alice", one, existence=new).answers}
     for key in found.rows:
         kind, _, verb = key.operation.partition(".")
         if key.operation not in answers:
@@ -221,7 +227,9 @@ def test_a_row_is_an_operation_that_cdap_can_check_and_that_is_answered_otherwis
             continue
         assert answers[key.operation] is not (was and key.operation != "program.get_history"), (key, line)
     if not found.rows:
-        assert enforcing.enforce("alice", as_recorded(check)).allowed is was or check.child_type is not None
+        assert (
+            enforcing.enforce("alice", as_recorded(check), existence=new).allowed is was or check.child_type is not None
+        )
 
 
 @settings(max_examples=20)

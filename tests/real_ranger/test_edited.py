@@ -24,7 +24,8 @@ OTHER = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["other"]}}
 def look_and_push(estate: Estate, ledger: MemoryLedger) -> None:
     """A run, as far as it concerns Ranger."""
     planning = plan_settings(estate.settings)
-    seen = list(changes(ledger.lives((State.APPLIED, State.BLOCKED)), estate.admin, planning))
+    lives, left = ledger.lives((State.APPLIED, State.BLOCKED)), ledger.lives_with_rights_left()
+    seen = list(changes(lives, left, ledger, estate.admin, planning))  # type: ignore[arg-type]
     ledger.record([LedgerChange(each.entity, (each,)) for each in seen])
     assert push(ledger, estate.settings).error is None  # type: ignore[arg-type]
 

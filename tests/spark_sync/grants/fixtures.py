@@ -18,7 +18,7 @@ from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import PolicyRest, carry_out
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
-from spark_sync.ledger.life import PUSH_STATES, Life, State
+from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, Life, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
 
 ALL = ("read", "write", "admin", "execute")
@@ -89,6 +89,9 @@ class MemoryLedger:
     def __init__(self, lives: Iterable[Life] = ()) -> None:
         self.rows = {(life.entity, life.number): life for life in lives}
         self.records = 0
+
+    def lives_with_rights_left(self) -> list[Life]:
+        return [life for life in self.lives((State.CLOSED,)) if RIGHTS_LEFT in life.reason]
 
     def lives(self, states: Collection[State]) -> list[Life]:
         return sorted(
