@@ -203,6 +203,8 @@ def refuses(where: tuple[str, int]) -> bool:
         socket.create_connection(where, timeout=10).close()
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:  # it stopped listening with this connection in its queue
+        return False
     return False
 
 
