@@ -64,9 +64,10 @@ def journal_row_of(body: EnforceRequest) -> JournalRow | None:
 
 def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
     """Return the journal entry of an allowed check; None if it begins and ends nothing. Pure."""
-    stamp, row, frame = body.check, journal_row_of(body), _nearest(body)
+    stamp, row = body.check, journal_row_of(body)
     if stamp is None or row is None:
         return None
+    frame = _nearest(body)
     check = JournalledCheck(
         v=CHECK_VERSION,
         instance=instance,
