@@ -22,6 +22,8 @@ GranteeKind = Literal["users", "roles"]
 
 CREATORS_LABEL: Final = "cdap-creator"
 """Label of the policies that the sync job writes for creators. Ranger's list shows 12 characters of a label."""
+FORMER_LABEL: Final = "cdap-former"
+"""Label of those that the job took the creator's right out of, and left to the people who had edited them."""
 
 _GUIDS = UUID("6f1c2a52-6f0e-4c51-9d0b-3f3f7f0a9e11")
 

@@ -101,12 +101,19 @@ def push(
         stuck |= {each.life.entity for each in ended if each.life.state is State.CLOSING}
         ledger.record(_waiting(pending, stuck, {each.life.entity: each.life for each in ended}))
         others = [life for life in pending if life.state is not State.CLOSING and life.entity not in stuck]
-        for outcome in executor.carry_out(_lanes(others, planning), rest):
-            sent.append(outcome)
-            if len(sent) % _SHOWN == 0:
-                progress(f"{SENDING}: {len(ended) + len(sent):,} of {len(pending):,}")
-            if len(sent) % CHUNK == 0:
-                _record(ledger, sent[-CHUNK:])
+        while others:
+            again: list[StepOutcome] = []
+            for outcome in executor.carry_out(_lanes(others, planning), rest):
+                if outcome.again:
+                    again.append(outcome)
+                    continue
+                sent.append(outcome)
+                if len(sent) % _SHOWN == 0:
+                    progress(f"{SENDING}: {len(ended) + len(sent):,} of {len(pending):,}")
+                if len(sent) % CHUNK == 0:
+                    _record(ledger, sent[-CHUNK:])
+            _record(ledger, again)
+            others = [each.life for each in again]
         _record(ledger, sent[len(sent) // CHUNK * CHUNK :])
     return Pushed([*ended, *sent], executor.error or error)
 
@@ -153,5 +160,5 @@ def _without_rights_of_others(
 
 
 def _record(ledger: Ledger, outcomes: Iterable[StepOutcome]) -> None:
-    changed = (life for step, life, _ in outcomes if life != step.life)
+    changed = (life for step, life, *_ in outcomes if life != step.life)
     ledger.record([LedgerChange(life.entity, (life,)) for life in changed])

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ranger_cdap.cdap.grant import CREATORS_LABEL, MOST_COPIES, is_creators_policy
-from ranger_cdap.errors import NotFound, RequestRejected
+from ranger_cdap.cdap.grant import CREATORS_LABEL, FORMER_LABEL, MOST_COPIES
+from ranger_cdap.errors import ConflictingChange, NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, as_copy, content_of, listed, overwritten
@@ -19,11 +19,16 @@ from spark_sync.ledger.life import Life, State
 
 
 class StepOutcome(NamedTuple):
-    """A step and the resulting life; `revoked`: the step removed a grant from Ranger, which had not gone before."""
+    """A step and the resulting life.
+
+    `revoked`: the step removed a grant from Ranger, which had not gone before. `again`: the life is to be recorded, and
+    the step carried out for it again.
+    """
 
     step: Step
     life: Life
     revoked: bool = False
+    again: bool = False
 
 
 def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
@@ -36,6 +41,8 @@ def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
     match step:
         case CreateGrant():
             return StepOutcome(step, _create(step, ranger))
+        case RevokePolicy() if step.done.is_open and (taken := _taken_before(step, ranger)) != step.life.taken:
+            return StepOutcome(step, replace(step.life, taken=taken), again=True)
         case RevokePolicy():
             return StepOutcome(step, *_revoke(step, ranger))
         case NoOp():
@@ -46,21 +53,23 @@ def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
     """Create the policy, or bring up to date what people have left of it; one that they moved away is theirs."""
     life = step.life
     for copy in range(life.copy, MOST_COPIES):
-        policy, refusal = as_copy(step.policy, life, copy), None
+        policy = as_copy(step.policy, life, copy)
+        refusal: RequestRejected | ConflictingChange | None = None
         try:
             if life.policy_id < 0 or copy > life.copy:
                 try:
                     return _applied(step, ranger.create_policy(policy), copy)
-                except RequestRejected as e:
+                except (RequestRejected, ConflictingChange) as e:  # perhaps since there is one with our guid
                     refusal = e
             ours = ranger.policy_by_guid(policy.service, policy.guid)
-            if ours is None and refusal is None:
-                return _taken(step, f"taken: policy {life.policy_id} was deleted")
-            if ours is None and refusal is not None and not is_taken(refusal):
-                return _refused(step, refusal)
             if ours is None:
+                if refusal is None:
+                    return _taken(step, f"taken: policy {life.policy_id} was deleted")
+                if isinstance(refusal, ConflictingChange) or not is_taken(refusal):
+                    raise refusal
                 return _applied(step, _beside_others(ranger.create_policy, policy, LISTED), copy)
-            if covers(ours, step.grant.resource):
+            # A killed run may have taken the right out of one, which is a person's since.
+            if covers(ours, step.grant.resource) and FORMER_LABEL not in ours.policy_labels:
                 return _bring_up_to_date(step, ours, policy, copy, ranger)
         except RequestRejected as e:
             return _refused(step, e)
@@ -132,11 +141,24 @@ def _applied(step: CreateGrant, policy: Policy, copy: int, *, written: str = "")
     )
 
 
+def _taken_before(step: RevokePolicy, ranger: PolicyRest) -> str:
+    """Return how a person has taken the right of an open life that is about to be revoked, empty if not.
+
+    It is recorded first: once the right is taken out of the policy, nothing in Ranger shows it.
+    """
+    life = step.life
+    written = as_copy(step.policy, life, life.copy)
+    ours = ranger.policy_by_guid(written.service, written.guid)
+    if ours is None or FORMER_LABEL in ours.policy_labels or not covers(ours, _resource(step)):
+        return life.taken
+    return "" if content_of(ours) in step.contents else step.right.taken_from(ours)
+
+
 def _revoke(step: RevokePolicy, ranger: PolicyRest) -> tuple[Life, bool]:
     """Return the resulting life, and whether anything was revoked here.
 
-    A policy that is left is a person's from then on, and loses our label: should the life get its grant again, it is
-    another policy. What a person took of a life that is only in doubt stays taken.
+    A policy that is left is a person's from then on, and so labelled: should the life get its grant again, it is
+    another policy.
     """
     life, done, revoked = step.life, step.done, False
     for copy in range(MOST_COPIES):
@@ -145,9 +167,6 @@ def _revoke(step: RevokePolicy, ranger: PolicyRest) -> tuple[Life, bool]:
         if ours is not None and ours.id is not None:
             try:
                 rest = _rest(step, ours, written)
-                is_newest = copy == life.copy and covers(ours, _resource(step)) and is_creators_policy(ours)
-                if done.is_open and is_newest and content_of(ours) not in step.contents:
-                    done = replace(done, taken=done.taken or step.right.taken_from(ours))
                 if rest is None:
                     ranger.delete_policy(ours.id)
                 elif rest is not ours and (lost := overwritten(ours, ranger.update_policy(rest))):
@@ -175,7 +194,8 @@ def _rest(step: RevokePolicy, ours: Policy, written: Policy) -> Policy | None:
     rest = step.right.out_of(ours)
     if content_of(rest) == content_of(written):
         return None
-    rest = replaced(rest, policy_labels=[label for label in ours.policy_labels if label != CREATORS_LABEL])
+    labels = [label for label in ours.policy_labels if label != CREATORS_LABEL]
+    rest = replaced(rest, policy_labels=[*labels, FORMER_LABEL])
     if rest.items():
         return rest
     # Ranger refuses a policy without items that is not audited.

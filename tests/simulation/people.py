@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -17,7 +17,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, CREATORS_LABEL, grant_guid, granted_resource
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.config.sync import OnDeletion
-from ranger_cdap.errors import NotFound, RequestRejected
+from ranger_cdap.errors import ConflictingChange, NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource
 from spark_sync.grants.grant_policy import content_of, former_guids, guid_of
@@ -157,7 +157,7 @@ class SharedRanger:
             if known.name == policy.name:
                 raise RequestRejected("name", status=400, reason_codes=(NAME_TAKEN,))
             if policy.guid and known.guid == policy.guid:
-                raise RequestRejected("Duplicate entry", status=400)
+                raise ConflictingChange("Duplicate entry")
             if known.is_enabled and policy.is_enabled and _listed(known) == _listed(policy):
                 raise RequestRejected("resource", status=400, reason_codes=(RESOURCE_TAKEN,))
 
@@ -214,8 +214,10 @@ def item(user: str, *accesses: str, **fields: Any) -> PolicyItem:
 class World:
     """One seed: lives begin and end, people make their moves, the job runs and is killed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, without: Collection[str] = ()) -> None:
+        self.seed = seed
         self.rng = random.Random(f"people {seed}")
+        self.moves = [move for move in MOVES if name_of(move) not in without]
         self.killer = Killer()
         self.ranger = SharedRanger(self.killer)
         self.ledger = MemoryLedger(self.killer)
@@ -230,9 +232,9 @@ class World:
     def play(self) -> World:
         for _ in range(self.rng.randint(8, 48)):
             self.tick()
-            move = self.rng.choice(MOVES)
+            move = self.rng.choice(self.moves)
             if move(self):
-                self.happened[move.__name__.strip("_")] += 1
+                self.happened[name_of(move)] += 1
         for _ in range(3):
             self.tick()
             self.job()
@@ -277,7 +279,11 @@ class World:
     def why_not_ended(self, policy: Policy, at: int | None = None) -> str:
         """Why `sync.on_deletion` may not empty a policy, now or when a life was closed; empty if it may, and must."""
         entity = _only_on(policy)
-        lives = [life for life in self.ledger.rows.values() if life.entity == entity and not life.is_open]
+        lives = [
+            life
+            for key, life in self.ledger.rows.items()
+            if life.entity == entity and not life.is_open and self.closed.get(key, self.time) >= policy.update_time
+        ]
         if entity is None or policy.conditions or any(each.conditions for each in policy.items()):
             return "not on exactly one entity, or under a condition"
         if not lives or self.on_deletion == "report":
@@ -506,7 +512,8 @@ def _switch(world: World, policy: Policy) -> dict[str, Any] | None:
 
 @_edit
 def _rename(world: World, policy: Policy) -> dict[str, Any] | None:
-    return {"name": f"renamed {policy.id}", "description": "ours now"}
+    labels = policy.policy_labels if world.rng.random() < 0.7 else []
+    return {"name": f"renamed {policy.id}", "description": "ours now", "policy_labels": labels}
 
 
 @_edit
@@ -668,6 +675,10 @@ MOVES: tuple[Callable[[World], bool], ...] = (
     ),
     *(_narrow, _move_back, _move_back, *map(_by, TOOLS), _retry),
 )
+
+
+def name_of(move: Callable[[World], bool]) -> str:
+    return move.__name__.strip("_")
 
 
 def breaches(world: World) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from typing import Any, Final
 from unittest.mock import patch
 
+from ranger_cdap.cdap.grant import FORMER_LABEL
 from ranger_cdap.cdap.named_entities import exact_entity
 from ranger_cdap.policies.manage import change_plan, needed_policies, role_plan
 from ranger_cdap.ranger_model.document import replaced
@@ -20,6 +21,7 @@ Mutant = Callable[[], Any]
 
 _as_copy = writer.as_copy
 _observed = observe.observed
+_rest = writer._rest
 
 
 def _swap(owner: Any, name: str, new: Any) -> Mutant:
@@ -73,29 +75,55 @@ def _nobodys(policy: Any) -> bool:
     return False
 
 
-PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, str]]] = {
-    "a policy that was moved counts as ours": (_swap(observe, "covers", lambda *_: True), "move"),
-    "an edited policy is left as it is at the end": (_swap(writer, "_rest", _unedited_only), "add_item"),
-    "an edited policy is deleted at the end": (_swap(writer, "_rest", _whole), "add_item"),
-    "items of people are written over": (_swap(OwnRight, "out_of", _without_items), "add_item"),
-    "what a person took is given again": (_swap(observe, "observed", _given_again), "remove_name"),
-    "a policy that became a person's is written again": (_swap(writer, "as_copy", _first), "move"),
-    "rights of others stay after the deletion": (_swap(push, "may_revoke", lambda *_: False), "share_and_delete"),
-    "rights of others go although they are to stay": (_everywhere("may_revoke", lambda *_: True), "beforehand"),
-    "a denial goes with the rights": (_swap(rights_of_others, "without_rights", _without_denials), "denied_beforehand"),
-    "a limit counts as a right": (_swap(rights_of_others, "_is_exact", _on_it), "limited"),
-    "rights on several entities go": (_swap(rights_of_others, "_is_exact", _among_others), "limited"),
+def _unlabelled(step: Any, ours: Any, written: Any) -> Any:
+    rest = _rest(step, ours, written)
+    return rest and replaced(rest, policy_labels=[each for each in rest.policy_labels if each != FORMER_LABEL])
+
+
+EDITS: Final = frozenset(
+    {"add_item", "condition", "deny", "move", "move_back", "narrow", "remove_access", "remove_name", "rename"}
+    | {"share_and_delete", "split", "switch", "widen", "widen_resource"}
+)
+TAKING: Final = frozenset({"condition", "deny", "remove_access", "remove_name", "remove_policy", "switch"})
+GIVING: Final = frozenset(
+    {"add_item", "beforehand", "denied_beforehand", "grant_rest", "import_sentry", "limited", "plan_apply"}
+    | {"policies_apply", "roles_apply", "roles_remove", "share_and_delete", "widen"}
+)
+
+PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
+    "a policy that was moved counts as ours": (_swap(observe, "covers", lambda *_: True), {"move"}),
+    "an edited policy is left as it is at the end": (_swap(writer, "_rest", _unedited_only), EDITS),
+    "an edited policy is deleted at the end": (_swap(writer, "_rest", _whole), EDITS),
+    "items of people are written over": (_swap(OwnRight, "out_of", _without_items), EDITS),
+    "what a person took is given again": (_swap(observe, "observed", _given_again), TAKING),
+    "a policy that became a person's is written again": (_swap(writer, "as_copy", _first), {"doubt", "move", "retry"}),
+    "what a person took is not recorded before it is taken out": (
+        _swap(writer, "_taken_before", lambda step, _: step.life.taken),
+        {"doubt"},
+    ),
+    "what is left of a policy is not labelled": (_swap(writer, "_rest", _unlabelled), {"doubt"}),
+    "rights of others stay after the deletion": (_swap(push, "may_revoke", lambda *_: False), GIVING),
+    "rights of others go although they are to stay": (_everywhere("may_revoke", lambda *_: True), GIVING),
+    "a denial goes with the rights": (
+        _swap(rights_of_others, "without_rights", _without_denials),
+        {"denied_beforehand"},
+    ),
+    "a limit counts as a right": (_swap(rights_of_others, "_is_exact", _on_it), {"condition", "limited"}),
+    "rights on several entities go": (_swap(rights_of_others, "_is_exact", _among_others), {"condition", "limited"}),
     "administrators' rights go by default": (
         _swap(rights_of_others, "_by_administrator", lambda *_: False),
-        "beforehand",
+        {"beforehand", "denied_beforehand"},
     ),
-    "a right of the next entity goes": (_swap(rights_of_others, "changed", lambda _: 0), "beforehand"),
-    "what stays is not said": (_swap(rights_of_others, "_sentence", lambda _: ""), "limited"),
-    "files are applied to the job's policies": (_swap(change_plan, "is_creators_policy", _nobodys), "policies_apply"),
-    "roles are given in the job's policies": (_swap(role_plan, "is_creators_policy", _nobodys), "roles_apply"),
+    "a right of the next entity goes": (_swap(rights_of_others, "changed", lambda _: 0), GIVING),
+    "what stays is not said": (_swap(rights_of_others, "_sentence", lambda _: ""), GIVING),
+    "files are applied to the job's policies": (
+        _swap(change_plan, "is_creators_policy", _nobodys),
+        {"policies_apply"},
+    ),
+    "roles are given in the job's policies": (_swap(role_plan, "is_creators_policy", _nobodys), {"roles_apply"}),
     "needed rights are given in the job's policies": (
         _swap(needed_policies, "is_creators_policy", _nobodys),
-        "plan_apply",
+        {"plan_apply"},
     ),
 }
-"""Each with a move that is made in the seed that shows it."""
+"""Each with the moves of which one is made in every seed that shows it."""

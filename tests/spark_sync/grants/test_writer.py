@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -21,20 +22,27 @@ from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.refusals import RESOURCE_TAKEN
 from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import MANUAL_TERMS, State
+from spark_sync.ledger.life_changes import restored
 from spark_sync.reconcile.overrides import retry
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.grants.fixtures import (
     ALL,
+    MemoryLedger,
     Watched,
     foreign,
     gone,
     item,
     life,
+    pushed,
     resource,
     send,
     steps,
     wants,
 )
+
+
+class Killed(BaseException):
+    """What a test raises where the process would be killed."""
 
 
 def test_a_pending_life_becomes_one_policy_for_one_user_on_one_entity(ranger: Ranger) -> None:
@@ -161,6 +169,34 @@ def test_a_right_that_a_person_took_is_not_written_again_until_retried(
     (closed,) = send(ranger, gone(given))
     assert closed.state is State.CLOSED
     assert not any("alice" in one.users for policy in ranger.policies() for one in policy.policy_items)
+
+
+@pytest.mark.parametrize("kill", [None, "update_policy"])
+@pytest.mark.parametrize(("edit", "taken", "left"), EDITS.values(), ids=EDITS)
+def test_a_doubt_that_ends_leaves_what_a_person_took_and_gives_back_the_rest(
+    ranger: Ranger, edit: Callable[[Policy], None], taken: str, left: list[list[str]] | None, kill: str | None
+) -> None:
+    def die(name: str, _: int) -> None:
+        if name == kill:
+            raise Killed
+
+    (applied,) = send(ranger, life())
+    edited = edit_ours(ranger, edit)
+    ledger = MemoryLedger([applied.become(State.SUSPENDED, revoke=True)])
+    with suppress(Killed):
+        pushed(ranger, ledger, Watched(ranger.sync, after=die))
+    assert not any("alice" in one.users for policy in ranger.policies() for one in policy.policy_items)
+
+    (doubted,) = ledger.rows.values()
+    ledger.rows[doubted.entity, doubted.number] = restored(doubted)
+    pushed(ranger, ledger)
+    (after,) = ledger.rows.values()
+    if taken:
+        assert (after.state, f" {taken} policy {edited.id} " in after.reason) == (State.BLOCKED, True)
+    else:
+        assert (after.state, after.reason) == (State.APPLIED, "")
+    given = any("alice" in one.users for policy in ranger.policies() for one in policy.policy_items)
+    assert given is not bool(taken)
 
 
 def test_a_policy_moved_to_another_resource_is_the_persons_and_a_new_one_is_written(ranger: Ranger) -> None:
