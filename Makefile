@@ -311,6 +311,7 @@ bench: setup $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA)) ## how fast, mea
 	$(BIN)/python -m benchmarks.authorizer
 	$(BIN)/python -m benchmarks.impact
 	$(BIN)/python -m benchmarks.estate
+	$(BIN)/python -m benchmarks.listed_twice
 	$(BIN)/python -m benchmarks.insights
 	$(BIN)/python -m benchmarks.writer
 	$(BIN)/python -m benchmarks.service

@@ -172,7 +172,9 @@ class PolicyCompiler:
 
     def resources(self, policy: Policy, cache: ResourceCache | None = None) -> tuple[PolicyResourceMatcher, ...]:
         """Compile the policy's resources, except those that fit no hierarchy. Raises Unusable if one is unusable."""
-        if cache is not None and not policy.additional_resources:
+        # The sync job's policies list their entity again, which changes no decision.
+        more = [one for one in policy.additional_resources if one != policy.resources]
+        if cache is not None and not more:
             known = cache.compiled(policy.resources)
             if known is not None:
                 return (known,)
@@ -181,8 +183,7 @@ class PolicyCompiler:
         ]
         if issues:
             raise Unusable(issues)
-        maps = (policy.resources, *policy.additional_resources)
-        return tuple(m for r in maps if (m := compile_resource(r, self.model)) is not None)
+        return tuple(m for r in (policy.resources, *more) if (m := compile_resource(r, self.model)) is not None)
 
     def ineffective_resources(self, policy: Policy) -> list[PolicyIssue]:
         """Return why resources of a usable policy match nothing, as in Ranger."""
