@@ -352,7 +352,7 @@ class _EntityFold:
             State.PENDING if accesses else State.KNOWN,
             source=first.position.source,
             event=first.position.id,
-            certain=first.interval.ended,
+            certain=min(first.interval.ended, first.interval.started + self.settings.unfinished_after),
             accesses=accesses,
             terms=self.settings.terms if is_named else None,
             reason="" if accesses else NO_ACCESS_TO_TYPE if is_named else "no possible creator is known",

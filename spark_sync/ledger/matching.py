@@ -102,7 +102,7 @@ class _RecordedRequest:
             return Interval(record.started, self.ended, store=record.source, stored=self.stored)
         return Interval(
             check.started, max(self.ended, check.started), check.clock, check.source, check.received, record.source,
-            self.stored,
+            self.stored, check.received - check.started,
         )  # fmt: skip
 
 
@@ -316,7 +316,7 @@ def _unmatched(other: EntityEvent, waiting: list[EntityEvent], settings: FoldSet
         waiting.remove(own)
         last = max(ended, own.started)
         interval = replace(interval, started=min(own.started, other.started), ended=last, journal=own.source,
-                           journalled=own.received)  # fmt: skip
+                           journalled=own.received, behind=own.received - own.started)  # fmt: skip
     return EntityRequest(
         entity=other.entity,
         kind=other.kind,
@@ -351,7 +351,9 @@ def _open(check: EntityEvent, settings: FoldSettings) -> EntityRequest:
         entity=check.entity,
         kind=check.kind,
         users=frozenset({settings.creator_of(check)}),
-        interval=Interval(check.started, NEVER, check.clock, check.source, check.received),
+        interval=Interval(
+            check.started, NEVER, check.clock, check.source, check.received, behind=check.received - check.started
+        ),
         outcome=Outcome.UNCLEAR,
         position=check.position,
         version=check.version,

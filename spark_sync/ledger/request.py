@@ -11,6 +11,9 @@ from spark_sync.ledger.event import NEVER, ChangeKind, Outcome, Position
 UNKNOWN: Final = ""
 """The user of a request whom no source names."""
 
+DEADLINE: Final = 5_000
+"""Milliseconds that CDAP's extension waits for the answer to a check."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -18,7 +21,7 @@ class Interval:
 
     CDAP acts after its allowed check (`started`) and before its answer (`ended`), both read from `clock`, a process of
     CDAP; empty if the process is unknown. The source `journal` journalled the check at `journalled`, the source `store`
-    stored the record at `stored`, each by its own clock.
+    stored the record at `stored`, each by its own clock; the process's clock was `behind` that of the journal then.
     """
 
     started: int
@@ -28,19 +31,32 @@ class Interval:
     journalled: int = 0
     store: str = ""
     stored: int = NEVER
+    behind: int = 0
 
     def precedes(self, other: Interval, skew: int) -> bool:
         """Return whether this one was certainly over before the other one began.
 
-        Times of one process are compared directly. Else the decision service that stored the end of this one and
-        journalled the beginning of the other one knows their order, whatever clocks the processes have. Without such a
-        service, clocks are assumed to differ by at most `skew` milliseconds.
+        The decision services that stored the end of this one and journalled the beginning of the other one know their
+        order, whatever clocks the processes have. Else times of one process are compared directly, if its clock was not
+        set in between. Other clocks, those of services too, are assumed to differ by at most `skew` milliseconds.
         """
+        one_service = bool(self.store) and self.store == other.journal
+        if self.store and other.journal and self.stored + (0 if one_service else skew) < other.journalled:
+            return True
         if self.clock and self.clock == other.clock:
-            return self.ended < other.started
-        if self.store and self.store == other.journal:
-            return self.stored < other.journalled
-        return self.ended + skew < other.started
+            return self.ended < other.started and self._runs_on_to(other, skew)
+        comparable = not one_service and self._is_in_time(skew) and other._is_in_time(skew)
+        return comparable and self.ended + skew < other.started
+
+    def _runs_on_to(self, other: Interval, skew: int) -> bool:
+        """Return whether their checks show that the clock of their process was not set in between."""
+        if self.journal != other.journal:
+            return abs(self.behind - other.behind) <= DEADLINE + skew
+        return self.journalled <= other.journalled and abs(self.behind - other.behind) <= DEADLINE
+
+    def _is_in_time(self, skew: int) -> bool:
+        """Return whether the check, if one was journalled, shows no greater difference of the clocks."""
+        return abs(self.behind) <= DEADLINE + skew
 
 
 @dataclass(frozen=True, slots=True)

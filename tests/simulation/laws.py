@@ -119,11 +119,17 @@ def _near(simulation: Simulation, one: Request, other: Request) -> bool:
             # Without a check its arrival counts, which may be long before; what is not stamped and a line are two.
             late = 2 * skew + (UNFINISHED if simulation.scenario.router else 0)
             return one.arrived <= other.ended + late and other.arrived <= one.ended + late
-        case _ if one.process == other.process:
+        case _ if one.process == other.process and not _clock_set_between(simulation, one, other):
             return one.overlaps(other)
         case _:
             pass
     return one.checked <= other.ended + late and other.checked <= one.ended + late
+
+
+def _clock_set_between(simulation: Simulation, one: Request, other: Request) -> bool:
+    """Whether CDAP's clock was set between the first check and the last end: it then orders neither."""
+    first, last = min(one.checked, other.checked), max(one.ended, other.ended)
+    return any(first <= at <= last for at, _ in simulation.scenario.steps)
 
 
 def _is_troubled(simulation: Simulation, entity: EntityId) -> bool:

@@ -27,10 +27,14 @@ _URIS = {
 
 @dataclass
 class Stamps:
-    """The ids and clocks of CDAP's processes; a restart begins another process."""
+    """The ids and clocks of CDAP's processes; a restart begins another process.
+
+    `steps`: when the clock of their host was set, and by how much.
+    """
 
     rng: random.Random
     offsets: list[int]
+    steps: list[tuple[int, int]] = field(default_factory=list)
     processes: list[str] = field(default_factory=list)
 
     def process(self, number: int) -> str:
@@ -39,7 +43,7 @@ class Stamps:
         return self.processes[number]
 
     def clock(self, number: int, now: int) -> int:
-        return now + self.offsets[number % len(self.offsets)]
+        return now + self.offsets[number % len(self.offsets)] + sum(by for at, by in self.steps if at <= now)
 
     def id(self) -> str:
         return f"{self.rng.getrandbits(128):032x}"

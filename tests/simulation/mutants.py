@@ -162,6 +162,7 @@ MUTANTS: dict[str, Mutant] = {
     "what no service journalled ends lives": _swap(absence, "_ends", _trust_all),
     "a line names the user though others are missing": _swap(matching, "_named_by", _names_whoever_is_there),
     "all processes have one clock": _swap(Interval, "precedes", _one_clock),
+    "CDAP's clock counts although it was set": _swap(Interval, "_runs_on_to", lambda *_: True),
     "a deletion ends only what it names": _swap(matching, "concerns", _not_what_it_is_in),
     "the deletion of any version ends the life": _swap(absence, "_left_by", _ends_with_any_version),
     "the deletion of the last version ends nothing": _swap(absence, "_left_by", _ends_with_no_version),

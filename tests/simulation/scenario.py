@@ -67,7 +67,7 @@ class Scenario:
     """Everything that is drawn before the simulation begins.
 
     `edge`: a log of higher rank than the router's, which then names any user of a pool. `silent`: for how long at most
-    a service may publish nothing.
+    a service may publish nothing. `steps`: when the clock of CDAP's host is set, and by how much.
     """
 
     seed: int
@@ -89,6 +89,7 @@ class Scenario:
     service_offsets: list[int] = field(default_factory=lambda: [0, 0])
     router_offset: int = 0
     sync_offset: int = 0
+    steps: list[tuple[int, int]] = field(default_factory=list)
     known: tuple[EntityId, ...] = ()
     loss: float = 0.0
     garbage: float = 0.0
@@ -147,6 +148,7 @@ def draw(seed: int) -> Scenario:
             scenario.forgeries.append(Forgery(at, rng.choice(NAMES), user, rng.random() < 0.4))
     scenario.service_offsets.append(rng.randint(-reach, reach))
     _decide_early(random.Random(f"early {seed}"), scenario)
+    _set_clocks(random.Random(f"clock {seed}"), scenario)
     return scenario
 
 
@@ -168,6 +170,23 @@ def _decide_early(rng: random.Random, scenario: Scenario) -> None:
     if scenario.edge:
         uploads = [request for request in scenario.requests if request.act is Act.UPLOAD]
         scenario.runs += [request.ended + 10_000 for request in uploads[:3]]
+
+
+def _set_clocks(rng: random.Random, scenario: Scenario) -> None:
+    """Someone sets the clock of CDAP's host, and others ask for what was just asked for."""
+    records = scenario.deployment in (Deployment.ONE_SERVICE, Deployment.TWO_SERVICES)
+    if not records or scenario.router or scenario.topic or rng.random() >= 0.3:
+        return
+    for request in rng.sample(scenario.requests, min(rng.choice([1, 2]), len(scenario.requests))):
+        at = request.ended + rng.choice([1, 200, 5_000]) if rng.random() < 0.8 else request.checked + 1
+        # Two services cannot tell a step from a difference of their own clocks, which may be as large as the skew.
+        minutes = [-60, -60, -30] if scenario.services > 1 and scenario.skew > MINUTE else [-60, -2, -2, -1, 1, 2]
+        scenario.steps.append((at, rng.choice(minutes) * MINUTE))
+        user = rng.choice([*HONEST, *([ADVERSARY] if scenario.adversary else [])])
+        entity = request.entities[0]
+        act = rng.choice([Act.CREATE, Act.CREATE, Act.DELETE_VERSION if entity == LIB else Act.DELETE])
+        _add(rng, scenario, user, act, entity, at + rng.choice([10, 5_000, MINUTE]))
+    scenario.steps.sort()
 
 
 def _deploy(rng: random.Random, scenario: Scenario) -> None:

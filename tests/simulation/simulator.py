@@ -67,7 +67,7 @@ class Simulation:
         self.scenario = scenario
         self.rng = random.Random(f"ids {scenario.seed}")
         self.cdap = Cdap()
-        self.stamps = Stamps(self.rng, scenario.process_offsets)
+        self.stamps = Stamps(self.rng, scenario.process_offsets, scenario.steps)
         self.process = 0
         self.streams = {name: Stream() for name in SOURCES}
         self.services = SERVICES[: scenario.services]
@@ -108,6 +108,8 @@ class Simulation:
         self.listed = tuple(self.pipeline.ledger.rows.values())
         for request in scenario.requests:
             self._at(request.checked, lambda request=request: self._check(request))
+        for at, _ in scenario.steps:
+            self._at(at, lambda: self.happened.update(["clock set"]))
         for at in scenario.restarts:
             self._at(at, self._restart)
         for forgery in scenario.forgeries:

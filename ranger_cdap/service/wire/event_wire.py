@@ -149,7 +149,6 @@ class Fault(StrEnum):
 
     VERSION = "version"
     FORMAT = "format"
-    TIMES = "times"
     INSTANCE = "instance"
 
 
@@ -174,8 +173,6 @@ class Intake:
             BadRecord: it is not one of a known version, or is of another instance.
         """
         record = _strictly(raw)
-        if record.started > record.ended:
-            raise BadRecord(Fault.TIMES, "`ended` is before `started`")
         if record.instance != self.instance:
             raise BadRecord(Fault.INSTANCE, f"is of instance `{record.instance[:80]}`, not of `{self.instance}`")
         _check_stamps(record)

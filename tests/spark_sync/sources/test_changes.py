@@ -55,9 +55,10 @@ def test_all_columns_of_a_record_without_stamps() -> None:
     assert (event.started, event.ended, event.requested, event.clock, event.check) == (1000, 1010, 1000, "", "")
 
 
-def test_a_check_later_than_the_end_of_its_request_moves_the_end() -> None:
-    _, (event,) = read(stamped(check_at=1011))
-    assert (event.started, event.ended) == (1011, 1011)
+@pytest.mark.parametrize("changes", [{"check_at": 1011}, {"record_ended": 999}, {"check_at": 990, "record_ended": 989}])
+def test_where_the_clock_was_set_back_since_the_check_the_end_is_unknown(changes: dict[str, Any]) -> None:
+    rejected, (event,) = read(stamped(**changes))
+    assert (rejected, event.started, event.ended) == (None, changes.get("check_at", event.started), NEVER)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +242,6 @@ LEFT: dict[str, tuple[dict[str, Any], int]] = {
     "with a field more": ({"record_x": 1}, 1),
     "without its id": ({"stored_id": ...}, 1),
     "without stamps": ({"check_process": ...}, 1),
-    "ended before it began": ({"record_ended": 999}, 1),
     "without its status": ({"record_code": ...}, 1),
     "a status that is a text": ({"record_code": "403"}, 1),
     "nobody can tell: 500": ({"record_code": 500, "record_x": 1}, 1),
