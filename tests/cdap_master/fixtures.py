@@ -26,7 +26,7 @@ from ranger_cdap.config import (
     SyncSettings,
 )
 from ranger_cdap.service.decision_service import DecisionService
-from ranger_cdap.testing import EmbeddedRanger
+from ranger_cdap.testing import EmbeddedRanger, embedded_ranger
 from ranger_cdap.testing.embedded_ranger import PLUGIN
 from tests.cdap_master.in_memory_cdap import MASTER, CdapUser, InMemoryCdap
 
@@ -146,6 +146,20 @@ def world(
         ) as cdap:
             known = [caller.secret.reveal() for caller in settings.service.callers if caller.secret]
             yield World(ranger, service, cdap, settings, (*known, key_store))
+
+
+@contextmanager
+def bridge_world(directory: Path, site: Mapping[str, str] | None = None) -> Iterator[World]:
+    """One whose grants and roles go to a Ranger Admin of its own, where the account of the bridge administers."""
+    with embedded_ranger(sync_account=SYNC, master_user=MASTER) as ranger:
+        ranger.create_users(BRIDGE)
+        service = ranger.admin.get_service(ranger.service)
+        assert service is not None
+        names = ",".join(filter(None, (service["configs"].get("service.admin.users"), BRIDGE)))
+        configs = service["configs"] | {"service.admin.users": names}
+        ranger.admin.update_service(service["id"], service | {"configs": configs})
+        with world(ranger, directory, "ranger-cdap-extension-6.11.jar", site, bridge=True) as made:
+            yield made
 
 
 def wait_until(true: Callable[[], bool], what: str, seconds: float = 30.0) -> float:

@@ -12,6 +12,7 @@ import msgspec
 
 from ranger_cdap.cdap.entity import parse_entity, to_resource
 from ranger_cdap.config import ConfirmSettings, Settings, SourceSettings
+from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.job import run_once
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.life import Life, State
@@ -48,15 +49,15 @@ class Job:
         inventory.write_text("".join(json.dumps(line) + "\n" for line in [header, *listed]), "utf-8")
         take_baseline(self.settings, inventory, now=_now())
 
-    def run(self, *requests: tuple[str, str]) -> dict[str, Life]:
+    def run(self, *requests: tuple[str, str], ranger: PolicyRest | None = None) -> dict[str, Life]:
         """A run once the records of these requests can be decided; the open lives of the ledger, by entity.
 
-        A request that was made several times is named as often.
+        A request that was made several times is named as often. `ranger`: where policies are written.
         """
         wait_until(lambda: Counter(requests) <= self._decidable(), f"records of {requests}")
         # CDAP's answers of the run before are decided by then.
         wait_until(lambda: self._watermark() > self._ended, "the journal is later than the run before")
-        report = run_once(self.settings, without_spark, now=_now())
+        report = run_once(self.settings, without_spark, now=_now(), ranger=ranger)
         self._ended = _now()
         assert report.trouble == ""
         self.world.refresh()

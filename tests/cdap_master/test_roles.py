@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from apache_ranger.utils import API, HttpMethod, HTTPStatus
 
-from ranger_cdap.testing import EmbeddedRanger, embedded_ranger
-from tests.cdap_master.fixtures import BRIDGE, SYNC, World, wait_until, world
-from tests.cdap_master.in_memory_cdap import MASTER, missing_part
+from ranger_cdap.testing import EmbeddedRanger
+from tests.cdap_master.fixtures import World, bridge_world, wait_until
+from tests.cdap_master.in_memory_cdap import missing_part
 
 AUTHORIZATION = "/v3/security/authorization"
 ROLE = f"{AUTHORIZATION}/roles/analysts"
@@ -27,26 +27,14 @@ def role_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """rose administers the instance and the namespace, and may delegate there; gus is in the group crew."""
     if sentence := missing_part():
         pytest.skip(sentence)
-    with embedded_ranger(sync_account=SYNC, master_user=MASTER) as ranger:
-        ranger.create_users(BRIDGE)
-        administers(ranger, BRIDGE)
-        with world(ranger, tmp_path_factory.mktemp("roles"), "ranger-cdap-extension-6.11.jar", bridge=True) as made:
-            made.people(
-                {"rose": ["ADMIN instance:", "ADMIN namespace:default", "READ namespace:default"], "gus": [], "una": []}
-            )
-            delegates(ranger, "rose")
-            in_group(ranger, "gus", "crew")
-            made.refresh()
-            yield made
-
-
-def administers(ranger: EmbeddedRanger, account: str) -> None:
-    service = ranger.admin.get_service(ranger.service)
-    assert service is not None
-    names = ",".join(filter(None, (service["configs"].get("service.admin.users"), account)))
-    ranger.admin.update_service(
-        service["id"], service | {"configs": service["configs"] | {"service.admin.users": names}}
-    )
+    with bridge_world(tmp_path_factory.mktemp("roles")) as made:
+        made.people(
+            {"rose": ["ADMIN instance:", "ADMIN namespace:default", "READ namespace:default"], "gus": [], "una": []}
+        )
+        delegates(made.ranger, "rose")
+        in_group(made.ranger, "gus", "crew")
+        made.refresh()
+        yield made
 
 
 def delegates(ranger: EmbeddedRanger, user: str) -> None:
