@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.grant import ACCESS_TYPES, CREATORS_LABEL, grant_guid, granted_resource
+from ranger_cdap.cdap.grant import ACCESS_TYPES, CREATORS_LABEL, FORMER_LABEL, grant_guid, granted_resource
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.config.sync import OnDeletion
 from ranger_cdap.errors import ConflictingChange, NotFound, RequestRejected
@@ -512,7 +512,9 @@ def _switch(world: World, policy: Policy) -> dict[str, Any] | None:
 
 @_edit
 def _rename(world: World, policy: Policy) -> dict[str, Any] | None:
-    labels = policy.policy_labels if world.rng.random() < 0.7 else []
+    # Without that label a run that was killed cannot tell its own removal from a person's: the right counts as taken.
+    keeps = FORMER_LABEL in policy.policy_labels or world.rng.random() < 0.7
+    labels = policy.policy_labels if keeps else []
     return {"name": f"renamed {policy.id}", "description": "ours now", "policy_labels": labels}
 
 
