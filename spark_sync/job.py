@@ -231,4 +231,4 @@ def scope_of(settings: FoldSettings) -> Scope:
     decided = settings.decided
     # A journal may lag far behind, and its checks count as lost by its own time.
     closed = min([decided, *settings.journals.values()]) - settings.unfinished_after
-    return Scope(decided, closed)
+    return Scope(decided, closed, settings.horizons, settings.until)

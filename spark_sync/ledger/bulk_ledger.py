@@ -103,8 +103,8 @@ def _is_new(progress: FoldProgress) -> Column:
     """Return whether an event is to be folded, as `ledger_queries` states it in SQL."""
     received = F.coalesce("received", "time")
     latest = F.greatest(received, "time", "started", F.when(F.col("ended") < NEVER, F.col("ended")))
-    waits = (latest >= progress.until) & (F.coalesce("stage", F.lit("")) != Stage.REJECTED.value)
-    may_end = (F.col("stage") == Stage.CHECK.value) & (received > progress.closed)
+    waits = (latest >= progress.scope.decided) & (F.coalesce("stage", F.lit("")) != Stage.REJECTED.value)
+    may_end = (F.col("stage") == Stage.CHECK.value) & (received > progress.scope.closed)
     return (F.col("round") > progress.folded) | waits | F.coalesce(may_end, F.lit(False))
 
 

@@ -18,10 +18,11 @@ from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.few_histories import few_histories
 from spark_sync.ledger.fold import known_life
 from spark_sync.ledger.fold_progress import FoldProgress, FoldProgressFile
+from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, History, LedgerChange, Scope
 from spark_sync.ledger.ledger_queries import EXISTING, LAST_CHANGE, NEWEST_CHANGES, OF_OTHERS, LedgerQueries, quoted
-from spark_sync.ledger.ledger_rows import Row, change_rows, event_row, life_of, life_row
+from spark_sync.ledger.ledger_rows import Row, change_rows, event_of, event_row, life_of, life_row
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.ledger_version import TableVersion
 from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
@@ -94,7 +95,7 @@ class DeltaLedger:
         # Rounds count up by one; only if the progress was lost do the events hold more of them.
         newest = folded + 1 if folded else self._one(self._queries.newest_round())["newest"]
         if newest is not None:
-            self._progress.write(FoldProgress(newest, scope.decided, scope.closed))
+            self._progress.write(FoldProgress(newest, scope))
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         """Implement `Ledger.record`."""
@@ -134,9 +135,18 @@ class DeltaLedger:
         return self._lives(" AND ".join(conditions) or "true")
 
     def decided_until(self) -> tuple[int | None, int]:
-        """Return the time of the newest decided event, and the number of undecided events."""
-        row = self._one(self._queries.decided_until(self._progress.read()))
-        return row["newest"], row["waiting"]
+        """Return the time of the newest event that the last run decided, and the number of undecided events."""
+        progress = self._progress.read()
+        scope = progress.scope
+        settings = FoldSettings(horizons=scope.horizons, until=scope.until)
+        row = self._one(self._queries.decided_until(progress))
+        newest, waiting = row["newest"], row["waiting"]
+        for event in map(event_of, self._tables.query(self._queries.young_events(progress))):
+            if not settings.is_settled(event):
+                waiting += 1
+            elif newest is None or event.time > newest:
+                newest = event.time
+        return newest, waiting
 
     def ahead(self, now: int) -> int:
         """Return the number of events that began later than `now`, in epoch milliseconds."""

@@ -8,18 +8,18 @@ from pathlib import Path
 import msgspec
 
 from ranger_cdap.errors import SyncError
+from spark_sync.ledger.ledger import Scope
 from spark_sync.ledger.state_file import write_state
 
 
 class FoldProgress(msgspec.Struct, frozen=True):
-    """Progress of the fold: the last folded round and time. Losing it costs only time, because folding is idempotent.
+    """Progress of the fold: the last folded round, and how far its rounds are decided.
 
-    Events of folded rounds at or after `until`, and checks received after `closed`, are folded again.
+    Losing it costs only time, because folding is idempotent.
     """
 
     folded: int = 0
-    until: int = 0
-    closed: int = 0
+    scope: Scope = Scope()
 
 
 @dataclass(frozen=True, slots=True)

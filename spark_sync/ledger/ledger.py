@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from ranger_cdap.cdap.entity import EntityId
@@ -38,11 +38,13 @@ class Scope:
     """Extent of a fold, in epoch milliseconds.
 
     Events at or after `decided` are folded again by a later run, and so are checks received after `closed`, whose
-    requests may not have ended.
+    requests may not have ended. `horizons` and `until` say which of these were decided already, as in `FoldSettings`.
     """
 
-    decided: int
-    closed: int
+    decided: int = 0
+    closed: int = 0
+    horizons: Mapping[str, int] = field(default_factory=dict)
+    until: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,10 +68,14 @@ class LedgerQueries:
         return self.events("true", "max(round) AS newest")
 
     def decided_until(self, progress: FoldProgress) -> str:
-        """Select the time of the newest decided event, and the number of undecided events."""
-        decided = f"(round <= {progress.folded} AND time <= {progress.until})"
-        newest = f"max(time) FILTER (WHERE {decided}) AS newest"
-        return self.events("true", f"{newest}, count(*) FILTER (WHERE NOT {decided}) AS waiting")
+        """Select the time of the newest event before those of `young_events`, and the number of events after them."""
+        old = f"round <= {progress.folded} AND NOT coalesce({_waits(progress)}, false)"
+        newest = f"max(time) FILTER (WHERE {old}) AS newest"
+        return self.events("true", f"{newest}, count(*) FILTER (WHERE round > {progress.folded}) AS waiting")
+
+    def young_events(self, progress: FoldProgress) -> str:
+        """Select the events of folded rounds that were possibly too young to be decided."""
+        return self.events(f"round <= {progress.folded} AND {_waits(progress)}")
 
     def groups(self) -> str:
         """Select `GrantGroup`s and their sizes."""
@@ -98,13 +102,18 @@ class LedgerQueries:
 
 
 def _is_new(progress: FoldProgress) -> str:
-    """Return the condition for events that are to be folded, as `bulk_ledger` states it for Spark.
+    """Return the condition for events that are to be folded, as `bulk_ledger` states it for Spark."""
+    check, closed = quoted(Stage.CHECK.value), progress.scope.closed
+    may_end = f"(stage = {check} AND (received > {closed} OR (received IS NULL AND time > {closed})))"
+    return f"round > {progress.folded} OR {_waits(progress)} OR {may_end}"
+
+
+def _waits(progress: FoldProgress) -> str:
+    """Return the condition for events that are not decided whatever their source.
 
     Each column is compared by itself, so that most files and pages are skipped by their statistics.
     """
-    check, rejected = quoted(Stage.CHECK.value), quoted(Stage.REJECTED.value)
-    after = " OR ".join(f'"{name}" >= {progress.until}' for name in ("received", "time", "started"))
-    ends = f"(ended >= {progress.until} AND ended < {NEVER})"
-    waits = f"(({after} OR {ends}) AND coalesce(stage, '') <> {rejected})"
-    may_end = f"(stage = {check} AND (received > {progress.closed} OR (received IS NULL AND time > {progress.closed})))"
-    return f"round > {progress.folded} OR {waits} OR {may_end}"
+    decided = progress.scope.decided
+    after = " OR ".join(f'"{name}" >= {decided}' for name in ("received", "time", "started"))
+    ends = f"(ended >= {decided} AND ended < {NEVER})"
+    return f"(({after} OR {ends}) AND coalesce(stage, '') <> {quoted(Stage.REJECTED.value)})"

@@ -267,6 +267,34 @@ def play(
     return states
 
 
+def test_held_back_is_exactly_what_the_last_fold_could_not_decide(tmp_path: Path) -> None:
+    """Also where some sources are decided much further than others, and before a round is folded."""
+    from spark_sync.job import fold_new
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+    seen_both = set()
+    for seed in range(2):
+        story, chance = Story(seed), random.Random(seed)
+        story.fill(0, 5, 6)
+        ledger = DeltaLedger(tmp_path / str(seed), "cdap")
+        seen: list[EntityEvent] = []
+        for round_, new in enumerate(story.rounds):
+            ledger.add_events(new)
+            before = ledger.decided_until()[1]
+            now = START + (round_ + 1) * ROUND
+            horizons = {"data-plane": now - chance.choice([0, SECOND, ROUND // 2])}
+            until = now - chance.choice([0, ROUND // 4, ROUND])
+            settings = replace(SETTINGS, baseline=START, until=until, horizons=horizons, held={"data-plane": until})
+            fold_new(ledger, settings)
+            seen += new
+            known = {(event.source, event.id): event for event in seen}.values()
+            decided = [event for event in known if event.stage is Stage.REJECTED or settings.is_settled(event)]
+            newest = max((event.time for event in decided), default=None)
+            assert ledger.decided_until() == (newest, len(known) - len(decided)), (seed, round_)
+            seen_both |= {before > 0, len(decided) < len(known), len(decided) == len(known)}
+    assert seen_both == {True, False}
+
+
 @pytest.mark.spark
 def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Nothing is forgotten of what is undecided, and no version of what exists."""

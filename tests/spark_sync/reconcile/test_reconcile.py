@@ -18,8 +18,9 @@ from spark_sync.ledger.ledger_tables import TABLES
 from spark_sync.ledger.life import State
 from spark_sync.reconcile.drift import Drift
 from spark_sync.reconcile.repair import RepairAction
-from tests.spark_sync.conftest import Ranger, Way
-from tests.spark_sync.test_job import NOW, again, all_lives, deliver, recorded, run, source, take_baseline
+from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger, Way
+from tests.spark_sync.recorded_lines import JOURNAL, write_watermark
+from tests.spark_sync.test_job import NOW, again, all_lives, deliver, ledger_of, recorded, run, source, take_baseline
 
 NS1, NS2, DS1 = EntityId("namespace", ("ns1",)), EntityId("namespace", ("ns2",)), EntityId("dataset", ("ns1", "ds1"))
 URIS = {NS1: "/v3/namespaces/ns1", NS2: "/v3/namespaces/ns2", DS1: "/v3/namespaces/ns1/data/datasets/ds1"}
@@ -166,3 +167,22 @@ def test_what_people_did_in_ranger_and_what_they_say_about_it(
     newest = max(created(entity)[-1]["record"]["started"] for entity in URIS)
     assert (found.newest, found.lag, found.held_back) == (newest, NOW - newest, 2)  # a check and its record
     assert (found.waiting, found.dead_letters) == ((), 1)
+
+
+def test_right_after_a_run_nothing_that_it_decided_is_held_back(
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path
+) -> None:
+    """The watermark lets a creation of a second ago be decided, although the hold-back is two minutes."""
+    from spark_sync.status import status
+
+    settings = settings_for(data_plane=source(inbox))
+    ledger_of(settings).enter_baseline(0, [], journals={"data-plane": JOURNAL})
+    first = created(NS1)
+    deliver(inbox, "1.jsonl", [again(first, "alice", 99, by=NOW - 1_000 - first[-1]["record"]["ended"])])
+    write_watermark(inbox, NOW)
+    run(settings, WITHOUT_SPARK)
+    assert ranger.grants() == {"ns1": "alice"}
+    found = status(settings, now=NOW)
+    assert found.held_back == 0
+    assert found.lag is not None
+    assert found.lag < 60_000
