@@ -191,6 +191,16 @@ class LedgerLost(SyncError):
     remedy = "Take a new inventory and baseline, then `ranger-cdap sync reconcile --adopt`."
 
 
+class LedgerSpoiled(SyncError):
+    """A file of the ledger cannot be read; nothing was granted."""
+
+    code = "ledger-spoiled"
+    remedy = (
+        "Restore the state directory from a copy, or delete the directory of the named table and follow the remedy of"
+        " `ledger-lost`. `ranger-cdap doctor` reads every file."
+    )
+
+
 class ServerError(RangerCdapError):
     """A server cannot start: its port is in use or a dependency is missing."""
 

@@ -86,6 +86,7 @@ def run_once(
         progress("folding events into lives")
         undecided = fold_new(ledger, fold_settings(settings, ledger.baseline(), marks, now, planning))
         if dry:
+            save(state / CHECKPOINTS, ledger.marks())
             progress("planning grants")
             groups = ledger.grant_groups()
             return RunReport(

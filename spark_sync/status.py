@@ -10,6 +10,7 @@ from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.rights_of_others import shown_rights
 from spark_sync.ingest.dead_letters import rejected_lines
 from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_grants
+from spark_sync.ledger.ledger_version import CHECKPOINTS, verify
 from spark_sync.ledger.life import Life, State
 from spark_sync.sources import watermarks
 
@@ -68,12 +69,14 @@ def status(settings: Settings, *, now: int) -> StatusReport:
     """Return the state of the sync job; only reads, so it works during a run.
 
     Raises:
+        LedgerLost: the ledger is older than after the last run, or another one.
         SyncError: the ledger failed.
     """
     from spark_sync.job import known_until
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
     ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance)
+    verify(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
     newest, held_back = ledger.decided_until()
     baseline = ledger.baseline()
     marks = watermarks.read(settings.sync.sources)

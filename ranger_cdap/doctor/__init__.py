@@ -11,6 +11,7 @@ from ranger_cdap.doctor.accounts import accounts, examine_account, examine_servi
 from ranger_cdap.doctor.certificates import examine_certificates
 from ranger_cdap.doctor.finding import Finding, Health
 from ranger_cdap.doctor.group_sources import examine_group_sources
+from ranger_cdap.doctor.ledger import examine_ledger
 from ranger_cdap.doctor.local import (
     examine_audit,
     examine_cache,
@@ -66,6 +67,7 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
         examine_ownership(settings, now()),
         examine_notification(settings),
         examine_state(settings, users),
+        examine_ledger(settings),
         examine_secret_files(settings, users),
         examine_secrets(configuration.exposed),
         examine_java_keys(configuration.not_used),

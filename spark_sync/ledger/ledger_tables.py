@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
-from deltalake import DeltaTable, QueryBuilder, Schema, write_deltalake
+from deltalake import DeltaTable, QueryBuilder, Schema, WriterProperties, write_deltalake
 from deltalake.exceptions import DeltaError
 
-from ranger_cdap.errors import SyncError
+from ranger_cdap.doctor.ledger import reason_of, spoiled_files
+from ranger_cdap.errors import LedgerSpoiled, SyncError
 from spark_sync.ledger.ledger_rows import BASELINE, CHANGES, EVENTS, LIVES, Row
 from spark_sync.ledger.ledger_version import TableVersion
 
@@ -25,11 +26,12 @@ TABLES: Final[Mapping[str, pa.Schema]] = {"changes": CHANGES, "ledger": LIVES, "
 """In the order in which they are opened: changes are merged into the ledger, so a reader must not open it first."""
 
 _CONFIGURATION: Final = {"delta.logRetentionDuration": "interval 7 days"}
+_COMPRESSION: Final = WriterProperties(compression="GZIP")
+"""The only compression of Parquet with checksums: flipped bytes are an error, and never the name of another user."""
 _COMMITS: Final = "_delta_log"
 _ROWS_A_BATCH: Final = 20_000
 _SMALL_FILE: Final = 4_000_000
 """Bytes up to which files are put together."""
-_LONGEST_REASON: Final = 300
 
 
 class LedgerTables:
@@ -44,6 +46,8 @@ class LedgerTables:
         self._directory = directory.absolute()
         self._seen: dict[str, _Seen] = {}
         self._tables = {name: self._opened(name, schema) for name, schema in TABLES.items()}
+        for spoiled in spoiled_files(self._directory, sizes_only=True):
+            raise _spoiled(self._directory, spoiled)
 
     def query(self, sql: str) -> Iterator[Row]:
         """Return the rows of a query over the tables' newest versions, batch by batch.
@@ -89,7 +93,7 @@ class LedgerTables:
             SyncError: it cannot be written.
         """
         with _errors(self._directory), _private_files():
-            self._tables[name].optimize.compact(target_size=_SMALL_FILE)
+            self._tables[name].optimize.compact(target_size=_SMALL_FILE, writer_properties=_COMPRESSION)
 
     def file_count(self, name: str) -> int:
         """Return the number of files of a table's newest version."""
@@ -98,13 +102,11 @@ class LedgerTables:
             return len(self._tables[name].file_uris())
 
     def versions(self) -> dict[str, TableVersion]:
-        """Return ids and newest versions of the tables that hold what was read: without the baseline."""
+        """Return the ids and newest versions of the tables."""
         with _errors(self._directory):
             self._refresh()
             return {
-                name: TableVersion(str(table.metadata().id), table.version())
-                for name, table in self._tables.items()
-                if name != "baseline"
+                name: TableVersion(str(table.metadata().id), table.version()) for name, table in self._tables.items()
             }
 
     def _refresh(self) -> None:
@@ -130,7 +132,8 @@ class LedgerTables:
         batches = pa.RecordBatchReader.from_batches(schema, _batches(schema, rows))
         with _errors(self._directory), _private_files():
             self._refresh()
-            write_deltalake(self._tables[name], batches, mode="overwrite" if replacing else "append")
+            mode: Final = "overwrite" if replacing else "append"
+            write_deltalake(self._tables[name], batches, mode=mode, writer_properties=_COMPRESSION)
 
     def _opened(self, name: str, schema: pa.Schema) -> DeltaTable:
         with _errors(self._directory), _private_files():
@@ -178,8 +181,13 @@ def _errors(directory: Path) -> Iterator[None]:
 
 
 def _failed(directory: Path, error: Exception) -> SyncError:
-    reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return SyncError(f"the ledger in `{directory}` cannot be used: {reason[:_LONGEST_REASON]}")
+    for spoiled in spoiled_files(directory):
+        return _spoiled(directory, spoiled)
+    return SyncError(f"the ledger in `{directory}` cannot be used: {reason_of(error)}")
+
+
+def _spoiled(directory: Path, spoiled: str) -> LedgerSpoiled:
+    return LedgerSpoiled(f"the ledger in `{directory}` cannot be used: {spoiled}")
 
 
 @contextmanager

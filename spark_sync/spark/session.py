@@ -37,6 +37,8 @@ CONFIGURATION = {
     "spark.sql.session.timeZone": "UTC",
     # A run has more plans than Spark keeps compiled by default; without this each run compiles all of them again.
     "spark.sql.codegen.cache.maxEntries": "2000",
+    # With checksums, as what is written without Spark.
+    "spark.sql.parquet.compression.codec": "gzip",
     "spark.sql.ansi.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.sql.ui.explainMode": "simple",
