@@ -33,7 +33,8 @@ def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
 
     Policies, roles, tags and users older than those this host has used are refused, because they may restore a
     revoked right. After a restore of Ranger, review what was lost, then accept the older version once with
-    --allow-older; a running service picks it up with its next download.
+    --allow-older; a running service picks it up with its next download. Then settle the
+    sync job's grants: `ranger-cdap sync reconcile`.
     """
     settings = invocation.settings
     options = engine_options(settings, plugin_manager())
@@ -48,6 +49,11 @@ def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
             if snapshot.cache_problem:
                 raise CacheError(snapshot.cache_problem)
             rows.append((name, snapshot.versions))
+    if allow_older:
+        invocation.messages.print(
+            "if the sync job writes grants, run `ranger-cdap sync reconcile` where it runs: it lists those that the "
+            "restore brought back (`stale`) or lost (`missing`); `--revoke` and `--adopt` settle them"
+        )
     if invocation.as_json:
         invocation.print_json([{"service": name} | _numbers(versions) for name, versions in rows])
     else:

@@ -107,3 +107,14 @@ def test_what_is_logged_is_not_said_to_the_quiet(options: list[str], said: bool,
     assert ("holds a secret and is world-readable" in done.stderr) is said
     assert said or done.stderr == ""
     assert "s3cret" not in done.stdout + done.stderr
+
+
+@pytest.mark.usefixtures("ranger")
+def test_accepting_older_policies_names_the_command_that_settles_the_grants(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["setup", "--yes"]) == 0
+    for arguments, named in ((["--allow-older"], True), ([], False)):
+        capsys.readouterr()
+        assert main(["policies", "refresh", *arguments]) == 0
+        assert ("`ranger-cdap sync reconcile`" in capsys.readouterr().err) is named
