@@ -93,6 +93,11 @@ def setup(
                 f"note: `cdap.profile` is not set, so the profile is `{settings.cdap.profile}`; "
                 f"that of CDAP's own documentation is `{DOCUMENTED}`"
             )
+        if settings.sync.username and not settings.sync.confirm.url:
+            invocation.messages.print(
+                "note: `sync.confirm.url` is not set, so the sync job cannot ask CDAP what exists: a grant in doubt "
+                "stays suspended or contested until a person settles it"
+            )
         invocation.show([{"change": step.change.value, "what": str(step)} for step in steps], steps)
         changes = _changes(steps)
         service_setup.require_principals(changes, admin)

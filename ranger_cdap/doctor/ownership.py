@@ -23,6 +23,7 @@ _KIND: Final = "data-plane"
 _MESSAGES: Final = frozenset({"audit", "audit-kafka", "audit-messaging"})
 """Kinds that report what CDAP did and never who sent a request that CDAP ran as its master user."""
 _KNOWN: Final = EntityId("namespace", ("default",))
+_ASKING: Final = "asking CDAP what exists"
 _TIMEOUT: Final = 5.0
 _LARGEST: Final = 1 << 20
 _PATTERN: Final = frozenset("*?[{\\")
@@ -39,6 +40,12 @@ def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
     if settings.sync.confirm.url:
         yield _cdap(settings)
         yield _decision(settings)
+    else:
+        yield note(
+            _ASKING,
+            "`sync.confirm.url` is not set: a grant in doubt stays suspended or contested until a person settles it",
+            "set `[sync.confirm]` (docs/how-to/operate-the-sync.md#confirmation-by-cdap)",
+        )
     yield from _hold_back(settings)
     yield from _deletions(settings)
 
@@ -141,7 +148,7 @@ def _listed(sources: Iterable[SourceSettings]) -> str:
 
 
 def _cdap(settings: Settings) -> Finding:
-    check, confirm = "asking CDAP what exists", settings.sync.confirm
+    check, confirm = _ASKING, settings.sync.confirm
     try:
         url = checked_address(confirm.url, CONFIRM, settings.network.plain_hosts)
         token = read_regular(confirm.token_file).decode("utf-8").strip() if confirm.token_file else ""

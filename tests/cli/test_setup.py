@@ -38,6 +38,17 @@ def test_the_profile_is_named_where_no_setting_has_chosen_it(
     assert ("`cdap.profile` is not set, so the profile is `default`" in capsys.readouterr().err) is (not profile)
 
 
+@pytest.mark.parametrize("url", ["", "https://cdap.example:11015"])
+def test_the_confirmation_by_cdap_is_asked_for(
+    ranger: RangerAdmin, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    confirm = f'[sync.confirm]\nurl = "{url}"\nuser = "reader"\ncaller = "sync"\nsecret = "env:HOME"\n' if url else ""
+    file = Path("ranger-cdap.toml")
+    file.write_text(f"{file.read_text()}\n{confirm}")
+    assert main(["setup", "--dry-run"]) == 0
+    assert ("`sync.confirm.url` is not set" in capsys.readouterr().err) is (not url)
+
+
 @pytest.mark.parametrize("how", ["--yes", "--dry-run"])
 def test_all_missing_users_and_groups_are_named_at_once_and_nothing_is_written(
     ranger: RangerAdmin, how: str, capsys: pytest.CaptureFixture[str]

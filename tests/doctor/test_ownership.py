@@ -206,7 +206,8 @@ def test_cdap_and_the_decision_service_are_asked(http: responses.RequestsMock, t
 
 
 def test_asking_cdap_is_off_by_default(http: responses.RequestsMock) -> None:
-    assert confirming(http, OFF) == []
+    (found,) = confirming(http, OFF)
+    assert (found.health, "`sync.confirm.url` is not set" in found.seen) == (Health.NOTE, True)
 
 
 @pytest.mark.parametrize(
