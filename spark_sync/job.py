@@ -200,6 +200,7 @@ def fold_settings(
         horizons=known.horizons,
         held=known.held,
         until=known.until,
+        latest=known.latest,
         named_elsewhere=known.named_elsewhere,
         uncorroborated=sync.uncorroborated == "grant",
         recordless=frozenset(name for name, mark in marks.items() if mark.records is False),
@@ -232,4 +233,4 @@ def scope_of(settings: FoldSettings) -> Scope:
     decided = settings.decided
     # A journal may lag far behind, and its checks count as lost by its own time.
     closed = min([decided, *settings.journals.values()]) - settings.unfinished_after
-    return Scope(decided, closed, settings.horizons, settings.until)
+    return Scope(decided, closed, settings.horizons, settings.until, settings.latest, settings.skew)

@@ -33,7 +33,8 @@ class StatusReport:
     `counts`: lives in each state. `baseline`: when it was taken; `journal_lost`: a check journal was replaced since, so
     that the baseline no longer counts. `waiting`: unsettled lives, and closed ones on whose entities others have
     rights, with their reasons. `newest`: the time of the newest decided event. `held_back`: the number of undecided
-    events, `ahead`: of those with a time in the future. `silent`: sources whose decision service lags so far behind
+    events. `ahead`: the number of events with a time in the future, `clocks_ahead`: the sources whose decision service
+    has a clock far ahead. `silent`: sources whose decision service lags so far behind
     that the hold-back applies. `outdated`: grants by former settings. `dead_letters`: the number of rejected lines.
     """
 
@@ -45,6 +46,7 @@ class StatusReport:
     newest: int | None = None
     held_back: int = 0
     ahead: int = 0
+    clocks_ahead: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
     dead_letters: int = 0
     outdated: OutdatedGrants | None = None
@@ -81,6 +83,7 @@ def status(settings: Settings, *, now: int) -> StatusReport:
     baseline = ledger.baseline()
     marks = watermarks.read(settings.sync.sources)
     journals = {name: mark.service for name, mark in marks.items()}
+    known = known_until(settings, marks, now)
     groups = ledger.grant_groups()
     planning = plan_settings(settings)
     return StatusReport(
@@ -91,8 +94,9 @@ def status(settings: Settings, *, now: int) -> StatusReport:
         waiting=(*ledger.lives(WAITING), *shown_rights(ledger)),
         newest=newest,
         held_back=held_back,
-        ahead=ledger.ahead(now),
-        silent=known_until(settings, marks, now).silent,
+        ahead=ledger.ahead(now, known.latest),
+        clocks_ahead=known.ahead,
+        silent=known.silent,
         dead_letters=rejected_lines(settings.sync.state_dir),
         outdated=outdated_grants(groups, planning.gives, planning.terms),
     )

@@ -26,6 +26,8 @@ _KNOWN: Final = EntityId("namespace", ("default",))
 _ASKING: Final = "asking CDAP what exists"
 _TIMEOUT: Final = 5.0
 _LARGEST: Final = 1 << 20
+_AHEAD: Final = 900.0
+"""Seconds by which the watermark may be ahead, as in `spark_sync.sources.line_reader`."""
 _PATTERN: Final = frozenset("*?[{\\")
 
 
@@ -82,6 +84,13 @@ def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float)
             "start the decision service, of this version and with a caller that has `audit`",
         )
     age = now - found.watermark / 1000
+    if age < -_AHEAD:
+        return failed(
+            check,
+            f"its watermark is {-age:.0f} s ahead of this clock, so it decides nothing, and the hold-back applies",
+            "correct the clock that is wrong; if the service's was, give it an empty `service.events_dir`, restart it, "
+            "and take a new baseline",
+        )
     if age > max(hold_back, _TIMEOUT):
         return failed(
             check,

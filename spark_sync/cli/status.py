@@ -45,9 +45,16 @@ def print_status(invocation: Invocation, report: StatusReport) -> None:
     else:
         print_line(f"decided: events until {_when(report.newest)}, {_ago(report.lag)} ago")
     if report.held_back:
-        ahead = f", {report.ahead} of them with a time in the future" if report.ahead else ""
-        print_line(f"held back: {report.held_back} events, which the next runs decide{ahead}")
-    for source in report.silent:
+        print_line(f"held back: {report.held_back} events, which the next runs decide")
+    if report.ahead:
+        print_line(f"in the future: {report.ahead} events; a clock was or is ahead", style="red")
+    for source in report.clocks_ahead:
+        print_line(
+            f"clock ahead: that of the decision service of source `{source}`, by more than 15 minutes; its time decides"
+            " nothing, and the hold-back applies (`ranger-cdap doctor`)",
+            style="red",
+        )
+    for source in sorted({*report.silent} - {*report.clocks_ahead}):
         print_line(f"silent: the decision service of source `{source}`; its events are decided after the hold-back")
     if oldest := report.oldest_pending:
         waited = _ago(report.now - oldest.begun.time)
@@ -100,6 +107,7 @@ def to_json(report: StatusReport) -> dict[str, object]:
         "oldest_pending": as_json(oldest) | {"begun": _when(oldest.begun.time)} if oldest else None,
         "waiting": [as_json(life) for life in report.waiting],
         "ahead": report.ahead,
+        "clocks_ahead": list(report.clocks_ahead),
         "silent": list(report.silent),
         "dead_letters": report.dead_letters,
         "outdated": outdated_json(report.outdated),

@@ -138,7 +138,7 @@ class DeltaLedger:
         """Return the time of the newest event that the last run decided, and the number of undecided events."""
         progress = self._progress.read()
         scope = progress.scope
-        settings = FoldSettings(horizons=scope.horizons, until=scope.until)
+        settings = FoldSettings(skew=scope.skew, horizons=scope.horizons, until=scope.until, latest=scope.latest)
         row = self._one(self._queries.decided_until(progress))
         newest, waiting = row["newest"], row["waiting"]
         for event in map(event_of, self._tables.query(self._queries.young_events(progress))):
@@ -148,9 +148,10 @@ class DeltaLedger:
                 newest = event.time
         return newest, waiting
 
-    def ahead(self, now: int) -> int:
-        """Return the number of events that began later than `now`, in epoch milliseconds."""
-        return int(self._one(self._queries.events(f"started > {now}", "count(*) AS ahead"))["ahead"])
+    def ahead(self, now: int, latest: int) -> int:
+        """Return the number of events that began later than `now`, or were received later than `latest`."""
+        found = self._one(self._queries.events(f"started > {now} OR received > {latest}", "count(*) AS ahead"))
+        return int(found["ahead"])
 
     def grant_groups(self) -> list[tuple[GrantGroup, int]]:
         """Implement `Ledger.grant_groups`; counted again only if lives changed."""

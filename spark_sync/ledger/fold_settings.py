@@ -26,9 +26,10 @@ class FoldSettings:
     a decision service. `horizons`: events that these sources received before that time are decided, because every check
     that could contradict them is known. `held`: for events of these sources received until then the hold-back is over,
     by the clock that stamped them, so that the lines of all other sources are known too. `until`: later events of other
-    sources are not decided yet. `named_elsewhere`: whether other sources may name the user of a request that CDAP ran
-    as another user. `uncorroborated`: whether requests without a journalled check count. `recordless`: sources whose
-    CDAP delivers no records, so that the end of a check is never known.
+    sources are not decided yet. `latest`: later times of reception are of a clock that is wrong. `named_elsewhere`:
+    whether other sources may name the user of a request that CDAP ran as another user. `uncorroborated`: whether
+    requests without a journalled check count. `recordless`: sources whose CDAP delivers no records, so that the end of
+    a check is never known.
     """
 
     baseline: int | None = None
@@ -45,6 +46,7 @@ class FoldSettings:
     horizons: Mapping[str, int] = field(default_factory=dict)
     held: Mapping[str, int] = field(default_factory=dict)
     until: int = NEVER
+    latest: int = NEVER
     named_elsewhere: bool = False
     uncorroborated: bool = False
     recordless: frozenset[str] = frozenset()
@@ -66,18 +68,24 @@ class FoldSettings:
         user = self.mapped.get(user, user)
         return UNKNOWN if user in self.non_creators else user
 
+    def received(self, event: EntityEvent) -> int:
+        """Return when the event was received; by CDAP's clock, plus the skew, if that of the service is wrong."""
+        if event.received <= self.latest:
+            return event.received
+        return self.skew + (event.started if event.ended == NEVER else max(event.started, event.ended))
+
     def is_settled(self, event: EntityEvent) -> bool:
         """Return whether everything that could contradict the event is known, if its checks are journalled."""
         if event.stage is Stage.ANSWER:
             return event.ended < self.horizons.get(event.clock, self.until)
         if event.source in self.horizons:
-            return event.received < self.horizons[event.source]
+            return self.received(event) < self.horizons[event.source]
         return event.started <= self.until
 
     def is_held_back(self, event: EntityEvent) -> bool:
         """Return whether sources without a journal may still report what contradicts the event."""
         if event.source in self.horizons:
-            return event.received > self.held.get(event.source, self.until)
+            return self.received(event) > self.held.get(event.source, self.until)
         return event.started > self.until
 
     def is_lost(self, journal: str, lost_at: int) -> bool:

@@ -38,13 +38,15 @@ class Scope:
     """Extent of a fold, in epoch milliseconds.
 
     Events at or after `decided` are folded again by a later run, and so are checks received after `closed`, whose
-    requests may not have ended. `horizons` and `until` say which of these were decided already, as in `FoldSettings`.
+    requests may not have ended. The rest says which of these were decided already, as in `FoldSettings`.
     """
 
     decided: int = 0
     closed: int = 0
     horizons: Mapping[str, int] = field(default_factory=dict)
     until: int = 0
+    latest: int = 0
+    skew: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -357,7 +357,7 @@ def _open(check: EntityEvent, settings: FoldSettings) -> EntityRequest:
         outcome=Outcome.UNCLEAR,
         position=check.position,
         version=check.version,
-        lost_at=check.received + settings.unfinished_after,
+        lost_at=settings.received(check) + settings.unfinished_after,
     )
     if check.source not in settings.recordless:
         return request

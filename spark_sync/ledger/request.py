@@ -14,6 +14,9 @@ UNKNOWN: Final = ""
 DEADLINE: Final = 5_000
 """Milliseconds that CDAP's extension waits for the answer to a check."""
 
+_PLAUSIBLE: Final = 900_000
+"""Milliseconds from CDAP's time of a check until it is journalled, at most, unless the service's clock is wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -41,12 +44,18 @@ class Interval:
         set in between. Other clocks, those of services too, are assumed to differ by at most `skew` milliseconds.
         """
         one_service = bool(self.store) and self.store == other.journal
-        if self.store and other.journal and self.stored + (0 if one_service else skew) < other.journalled:
+        stored = bool(self.store and other.journal) and (one_service or other.is_plausible)
+        if stored and self.stored + (0 if one_service else skew) < other.journalled:
             return True
         if self.clock and self.clock == other.clock:
             return self.ended < other.started and self._runs_on_to(other, skew)
         comparable = not one_service and self._is_in_time(skew) and other._is_in_time(skew)
         return comparable and self.ended + skew < other.started
+
+    @property
+    def is_plausible(self) -> bool:
+        """Return whether the clock of the service that journalled the check was not far ahead."""
+        return self.behind <= _PLAUSIBLE
 
     def _runs_on_to(self, other: Interval, skew: int) -> bool:
         """Return whether their checks show that the clock of their process was not set in between."""
@@ -97,6 +106,6 @@ class EntityRequest:
             return True
         if not self.is_open:
             return False
-        if self.interval.journal == later.journal:
+        if self.interval.journal == later.journal and later.is_plausible:
             return self.lost_at <= later.journalled
         return self.lost_at + skew < later.started

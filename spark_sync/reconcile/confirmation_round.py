@@ -26,6 +26,7 @@ from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import CdapAnswer, Round, events_of, questions
 from spark_sync.sources import watermarks
 from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
+from spark_sync.sources.line_reader import MOST_AHEAD
 
 logger = logging.getLogger(__name__)
 
@@ -124,13 +125,13 @@ def confirm_round(
 
 
 def _journal(settings: Settings, known: Mapping[str, Watermark], now: int) -> tuple[SourceSettings, Watermark] | None:
-    """Return the source whose journal has the latest watermark, and that watermark; none silent or replaced."""
+    """Return the source whose journal has the latest watermark, and that watermark; none silent, ahead or replaced."""
     since = now - round(settings.sync.hold_back * 1000)
     found = [
         (source, watermark)
         for source in watermarks.journalled_sources(settings.sync.sources)
         if (watermark := _read_one(source)) is not None
-        and watermark.watermark >= since
+        and since <= watermark.watermark <= now + MOST_AHEAD
         and source.name in known
         and watermark.service == known[source.name].service
     ]

@@ -16,6 +16,7 @@ import msgspec
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.service.events.watermark import WATERMARK, Watermark
+from spark_sync.sources.line_reader import MOST_AHEAD
 
 UNREADABLE: Final = Watermark(v=1, service="", watermark=0, records=None)
 """Placeholder for a watermark that cannot be read: there is a journal, but its id and time are unknown."""
@@ -40,8 +41,9 @@ class Horizons:
     `journals`: the current time of each check journal. `horizons`: events that a source received before that time are
     decided, by source. `held`: until when the hold-back of events that the source received is over, by the clock that
     stamped them. `until`: events of sources without a watermark are decided until then. `named_elsewhere`: whether a
-    source may name the sender of a request that CDAP ran as another user. `silent`: the sources whose decision service
-    has no watermark, or one so old that the hold-back applies.
+    source may name the sender of a request that CDAP ran as another user. `latest`: later times of a decision service
+    are of a clock that is wrong, as those of the sources in `ahead`. `silent`: the sources whose decision service has
+    no watermark, or one so old, or so far ahead, that the hold-back applies.
     """
 
     journals: Mapping[str, int]
@@ -49,7 +51,9 @@ class Horizons:
     held: Mapping[str, int]
     until: int
     named_elsewhere: bool
+    latest: int
     silent: tuple[str, ...]
+    ahead: tuple[str, ...]
 
 
 def journalled_sources(sources: Iterable[SourceSettings]) -> list[SourceSettings]:
@@ -86,15 +90,17 @@ def horizons(
 
     A source is decided as far as every decision service is known: its own up to its watermark, stamped by the same
     clock; another one up to its watermark minus the clock skew. No source waits longer than the hold-back, counted by
-    its own watermark or, if it is silent, by our clock minus the skew.
+    its own watermark or, if it is silent, by our clock minus the skew. A watermark far ahead of our clock says nothing:
+    the service counts as silent, and its journal has our time minus the skew.
     """
     configured = tuple(sources)
     held = now - hold_back
     names = [source.name for source in journalled_sources(configured)]
-    marks = {name: watermarks[name].watermark if name in watermarks else 0 for name in names}
     known = [name for name in names if name in watermarks]
+    ahead = tuple(name for name in known if watermarks[name].watermark > now + MOST_AHEAD)
+    marks = {name: watermarks[name].watermark if name in known and name not in ahead else 0 for name in names}
     return Horizons(
-        journals={name: marks[name] for name in known},
+        journals={name: now - skew if name in ahead else marks[name] for name in known},
         horizons={
             name: min(max(mark - (skew if other != name else 0), held) for other, mark in marks.items())
             for name in known
@@ -102,7 +108,9 @@ def horizons(
         held={name: (marks[name] if marks[name] >= held else now - skew) - hold_back for name in known},
         until=held,
         named_elsewhere=any(source.kind not in _NAME_NO_SENDER for source in configured),
+        latest=now + MOST_AHEAD,
         silent=tuple(name for name in names if marks[name] < held),
+        ahead=ahead,
     )
 
 

@@ -140,6 +140,8 @@ def test_lines_are_waited_for_where_the_job_waits_for_them(kind: str) -> None:
         (1, True, Health.WELL, "its watermark is 1 s old"),
         (1, None, Health.WELL, "its watermark is 1 s old"),
         (-5, True, Health.WELL, "its watermark is 0 s old"),
+        (-900, True, Health.WELL, "its watermark is 0 s old"),
+        (-901, True, Health.FAILED, "its watermark is 901 s ahead of this clock, so it decides nothing"),
         (121, True, Health.FAILED, "last renewed its watermark 121 s ago, so the hold-back applies"),
         (121, False, Health.FAILED, "121 s ago"),
         (1, False, Health.NOTE, "delivers no records, so lost requests are not detected"),

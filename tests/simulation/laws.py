@@ -22,8 +22,9 @@ def breaches(simulation: Simulation) -> Iterator[str]:
 
 
 def is_confirmed(simulation: Simulation) -> bool:
-    """Whether CDAP is asked: its answers are dated by a journal, so that without one it is not."""
-    return simulation.scenario.confirm and simulation.scenario.deployment.is_journalled
+    """Whether CDAP is asked: its answers are dated by a journal, so that without one, or its time, it is not."""
+    is_lost = simulation.scenario.ahead is not None and simulation.scenario.services == 1
+    return simulation.scenario.confirm and simulation.scenario.deployment.is_journalled and not is_lost
 
 
 def _only_creators(simulation: Simulation) -> Iterator[str]:
@@ -77,9 +78,9 @@ def honest(simulation: Simulation) -> Iterator[tuple[EntityId, bool]]:
 def _clean_creations_are_granted(simulation: Simulation) -> Iterator[str]:
     """Law 2: whose creation overlaps nothing and whose record arrives holds the entity in the end.
 
-    Where CDAP delivers no records, what it answers stands for them.
+    Where CDAP delivers no records, what it answers stands for them. A clock far ahead orders nothing.
     """
-    if simulation.scenario.deployment is Deployment.RECORDLESS and not simulation.scenario.confirm:
+    if simulation.scenario.deployment is Deployment.RECORDLESS and not is_confirmed(simulation):
         return
     for entity, found in simulation.cdap.alive.items():
         request = found.request
@@ -139,6 +140,7 @@ def _is_troubled(simulation: Simulation, entity: EntityId) -> bool:
         (request.line_lost if recordless else request.record_lost)
         or request.failure in (Failure.BROKEN, Failure.DIED)
         or request.name in simulation.garbled
+        or request.name in simulation.unordered
         or request.act in (Act.UPLOAD, Act.DELETE_VERSION, Act.DELETE_ALL)
         or (request.failure is Failure.BEFORE and request.deletes)
         for request in about
@@ -158,7 +160,10 @@ def _nothing_stays_in_doubt(simulation: Simulation) -> Iterator[str]:
         if life.state is State.SUSPENDED:
             yield f"law 3: {life.entity} is suspended although CDAP was asked: {life.reason}"
         # Without records a denied or failed request is under way until it counts as lost.
-        if life.state is State.CONTESTED and simulation.scenario.deployment is not Deployment.RECORDLESS:
+        # Nor does any clock order what was journalled far ahead.
+        unordered = any(each.name in simulation.unordered for each in touching(simulation, life.entity))
+        recordless = simulation.scenario.deployment is Deployment.RECORDLESS
+        if life.state is State.CONTESTED and not (recordless or unordered):
             users = {user for each in touching(simulation, life.entity) if each.allowed for user in _names(each)}
             users |= {"before"} & cdap.creators_of(life.entity)
             if len(users) < 2:

@@ -109,6 +109,13 @@ def _own_watermark_only(sources: Any, watermarks: Any, **now: Any) -> Any:
     return replace(found, horizons={name: max(found.horizons[name], mark) for name, mark in found.journals.items()})
 
 
+def _ahead_lets_others_decide(sources: Any, watermarks: Any, **now: Any) -> Any:
+    """A mark far ahead counts for all horizons; what it stamps is still told by CDAP's clock."""
+    sane = _horizons(sources, watermarks, **now)
+    with patch("spark_sync.sources.watermarks.MOST_AHEAD", NEVER):
+        return replace(_horizons(sources, watermarks, **now), latest=sane.latest)
+
+
 def _doubt_keeps_the_grant(life: Any, users: Any, doubt: Any) -> Any:
     return replace(_contested(life, users, doubt), revoke=False)
 
@@ -149,6 +156,7 @@ RARE: Final = {
     "a user's line without its record names another's sender": 18_803,
     "what no service journalled waits for its watermark only": 11_050,
     "the watermark of another service is ignored": 930,
+    "a clock far ahead lets others decide": 3_171,
 }
 """Where the search begins for what few scenarios show."""
 
@@ -175,6 +183,8 @@ MUTANTS: dict[str, Mutant] = {
     "a line of lower rank names the user": _swap(matching, "_naming", _own_lines_before_ranks),
     "what no service journalled waits for its watermark only": _swap(FoldSettings, "is_held_back", lambda *_: False),
     "the watermark of another service is ignored": _swap(watermarks, "horizons", _own_watermark_only),
+    "a clock far ahead is believed": _swap(watermarks, "MOST_AHEAD", NEVER),
+    "a clock far ahead lets others decide": _swap(watermarks, "horizons", _ahead_lets_others_decide),
     "a doubt keeps the grant": _swap(fold, "contested", _doubt_keeps_the_grant),
     "late evidence moves the owner": _swap(fold, "contested", _owner_moves),
     "a 200 restores whatever came between": _swap(fold._EntityFold, "_others_between", lambda *_: frozenset()),

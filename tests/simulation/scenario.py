@@ -15,6 +15,7 @@ OUTSIDER = "oscar"
 
 START = 1_795_237_200_000
 MINUTE = 60_000
+DAY = 1_440 * MINUTE
 HOLD_BACK = 120_000
 
 NS = EntityId("namespace", ("n1",))
@@ -63,6 +64,16 @@ class Forgery:
 
 
 @dataclass
+class Ahead:
+    """The clock of a service is ahead by so much for a while, and is set back then."""
+
+    service: int
+    since: int
+    until: int
+    by: int
+
+
+@dataclass
 class Scenario:
     """Everything that is drawn before the simulation begins.
 
@@ -87,6 +98,7 @@ class Scenario:
     skew: int = 2_000
     process_offsets: list[int] = field(default_factory=lambda: [0])
     service_offsets: list[int] = field(default_factory=lambda: [0, 0])
+    ahead: Ahead | None = None
     router_offset: int = 0
     sync_offset: int = 0
     steps: list[tuple[int, int]] = field(default_factory=list)
@@ -149,7 +161,20 @@ def draw(seed: int) -> Scenario:
     scenario.service_offsets.append(rng.randint(-reach, reach))
     _decide_early(random.Random(f"early {seed}"), scenario)
     _set_clocks(random.Random(f"clock {seed}"), scenario)
+    _set_clock_ahead(random.Random(f"ahead {seed}"), scenario)
     return scenario
+
+
+def _set_clock_ahead(rng: random.Random, scenario: Scenario) -> None:
+    """A clock that was once a day or a year ahead: what its service journals has that time for as long."""
+    two = scenario.deployment is Deployment.TWO_SERVICES
+    if scenario.deployment is Deployment.UNJOURNALLED or rng.random() > (0.25 if two else 0.04):
+        return
+    since = START - 2 * MINUTE + rng.randrange(scenario.end - START)
+    until = since + rng.choice([1_000, 3 * MINUTE, 60 * MINUTE])
+    scenario.ahead = Ahead(rng.randrange(scenario.services), since, until, rng.choice([DAY, 365 * DAY]))
+    if two and scenario.skew < HOLD_BACK:
+        scenario.runs += [request.ended + rng.choice([300, 1_500, 5_500]) for request in scenario.requests[:6]]
 
 
 def _decide_early(rng: random.Random, scenario: Scenario) -> None:

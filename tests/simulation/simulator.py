@@ -75,6 +75,7 @@ class Simulation:
         self.happened: Counter[str] = Counter()
         self.checks: dict[str, list[dict[str, Any]]] = {}
         self.garbled: set[str] = set()
+        self.unordered: set[str] = set()
         self._queue: list[tuple[int, int, Callable[[], None]]] = []
         self._n = 0
         self.now = START
@@ -143,7 +144,7 @@ class Simulation:
         if len(marks) > 1 and rng.random() < 0.3:
             marks[rng.choice(self.services)] -= rng.randrange(self.scenario.silent or 90_000)
         self._marks = {
-            name: Watermark(v=1, service=name, watermark=mark, records=self._delivers_records)
+            name: Watermark(v=1, service=name, watermark=self._stepped(name, mark), records=self._delivers_records)
             for name, mark in marks.items()
             if self.scenario.deployment is not Deployment.UNJOURNALLED
         }
@@ -162,6 +163,7 @@ class Simulation:
                 horizons=known.horizons,
                 held=known.held,
                 until=known.until,
+                latest=known.latest,
                 named_elsewhere=known.named_elsewhere,
             )
         except Killed:
@@ -203,6 +205,9 @@ class Simulation:
         at = self.stamps.clock(self.process, self.now)
         stamps = []
         service = self._service()
+        time = self._service_time(service)
+        if self._stepped(service, time) != time:
+            self.unordered.add(request.name)
         request.listed = self._checked(request)
         for entity in request.listed:
             stamp = {"id": self.stamps.id(), "process": self.stamps.process(self.process), "at": at}
@@ -318,8 +323,20 @@ class Simulation:
     def _service_time(self, service: str) -> int:
         return self.now + self.scenario.service_offsets[SERVICES.index(service)]
 
+    def _stepped(self, service: str, time: int) -> int:
+        """The time of a service where its clock may be ahead, and what it stamps never goes back."""
+        ahead = self.scenario.ahead
+        if ahead is None or SERVICES[ahead.service] != service:
+            return time
+        offset = self.scenario.service_offsets[ahead.service]
+        if time - offset < ahead.since:
+            return time
+        return max(time, min(time, ahead.until + offset) + ahead.by)
+
     def _stamp(self, service: str) -> int:
-        self.received[service] = max(self.received[service] + 1, self._service_time(service))
+        now = self._stepped(service, self._service_time(service))
+        self.happened["clock ahead"] += now != self._service_time(service)
+        self.received[service] = max(self.received[service] + 1, now)
         return self.received[service]
 
     def _journal(self, check: dict[str, Any], caller: str, service: str) -> None:
@@ -341,7 +358,8 @@ class Simulation:
         if garbled:
             rng = random.Random(f"garbage {line['received']}")
             text = rng.choice([text[: len(text) // 2], text.replace('"code": ', '"code": "x", "code": '), "\x00"])
-        self.streams[service].lines.append((line["received"], text))
+        steps = self.scenario.ahead is not None and SERVICES[self.scenario.ahead.service] == service
+        self.streams[service].lines.append((self._service_time(service) if steps else line["received"], text))
 
     # The adversary
 
@@ -381,9 +399,10 @@ class Simulation:
         return read_line(reader, line, settings, INSTANCE, now).events
 
     def _confirm(self, ledger: MemoryLedger, settings: FoldSettings) -> list[EntityEvent]:
-        if not self._marks:
+        found = [mark for mark in self._marks.values() if mark.watermark <= settings.latest]
+        if not found:
             return []
-        journal = max(self._marks.values(), key=lambda mark: mark.watermark)
+        journal = max(found, key=lambda mark: mark.watermark)
         ended = self._service_time(journal.service) + 1
         asked = Round(f"round {self.now}", journal.service, journal.watermark, ended)
 

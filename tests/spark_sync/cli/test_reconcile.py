@@ -154,7 +154,8 @@ REPORT = StatusReport(
     newest=1_000,
     held_back=3,
     ahead=2,
-    silent=("records",),
+    clocks_ahead=("fast",),
+    silent=("records", "fast"),
     dead_letters=4,
 )
 
@@ -165,7 +166,9 @@ def test_the_state_of_the_job_for_people(capsys: pytest.CaptureFixture[str]) -> 
     for line in (
         "baseline: 1970-01-01T00:00:00+00:00",
         "decided: events until 1970-01-01T00:00:01+00:00, 1 day, 1:01:00 ago",
-        "held back: 3 events, which the next runs decide, 2 of them with a time in the future",
+        "held back: 3 events, which the next runs decide",
+        "in the future: 2 events; a clock was or is ahead",
+        "clock ahead: that of the decision service of source `fast`, by more than 15 minutes",
         "silent: the decision service of source `records`; its events are decided after the hold-back",
         "oldest pending: application:ns1.shop for `alice`, for 1 day, 1:01:00",
         "dead letters: 4 lines were rejected",
@@ -216,7 +219,8 @@ def test_the_state_of_the_job_for_programs() -> None:
     assert (found["lag"], found["held_back"], found["dead_letters"]) == (90_060, 3, 4)
     assert found["counts"] == {state.value: 0 for state in State} | {"pending": 2, "applied": 1}
     assert found["oldest_pending"]["entity"] == "application:ns1.shop"
-    assert (found["ahead"], found["silent"], found["journal_lost"]) == (2, ["records"], False)
+    assert (found["ahead"], found["clocks_ahead"]) == (2, ["fast"])
+    assert (found["silent"], found["journal_lost"]) == (["records", "fast"], False)
     contested = next(life for life in found["waiting"] if life["state"] == "contested")
     assert (contested["creator"], contested["candidates"]) == (None, ["carol", "dave"])
     assert status_command.to_json(replace(REPORT, newest=None))["lag"] is None

@@ -814,3 +814,31 @@ def test_an_event_is_kept_as_what_it_says() -> None:
     (check, record) = events(["alice+ 110-115"])
     assert (check.position, record.position.time) == (Position(110, False, JOURNAL, "check 0"), 110)
     assert isinstance(record, EntityEvent)
+
+
+AHEAD = 10**9
+"""A time of reception by a clock that is far ahead."""
+
+
+@pytest.mark.parametrize(("deleted", "is_lost"), [("root- 150-155", False), ("root- 800-805", True)])
+@pytest.mark.parametrize(("journalled", "stepped"), [(110, 0), (110, AHEAD), (AHEAD, AHEAD)])
+def test_a_step_of_the_services_clock_ends_no_request_that_is_under_way(
+    deleted: str, is_lost: bool, journalled: int, stepped: int
+) -> None:
+    """An allowed request without an end is over before a deletion only if it is by CDAP's time too."""
+    (check,) = events(["bob+ 110-"])
+    check = replace(check, received=journalled, check="opened", id="opened")
+    told = [replace(each, received=stepped + each.received) for each in events([deleted, "alice+ 2000-2005"])]
+    settings = replace(JOURNALLED, latest=LATER, named_elsewhere=False)
+    life = fold(DATASET, [check, *told], (), settings)[-1]
+    assert (life.state, life.creator) == ((State.PENDING, "alice") if is_lost else (State.CONTESTED, None))
+
+
+def test_a_service_far_ahead_is_in_no_order_with_another_one() -> None:
+    """What one service stored is not before what another one journalled by a clock that is a day ahead."""
+    first, second = events(["alice+ 110-115", "bob+ 112-117"])[:2], events(["alice+ 110-115", "bob+ 112-117"])[2:]
+    other = [replace(each, source="second", received=AHEAD + each.received) for each in second]
+    settings = replace(JOURNALLED, horizons=dict.fromkeys((JOURNAL, "second"), LATER), latest=LATER)
+    different = [replace(each, clock="p2") for each in other]
+    (life,) = fold(DATASET, [*first, *different], (), settings)
+    assert (life.state, life.candidates) == (State.CONTESTED, ("alice", "bob"))

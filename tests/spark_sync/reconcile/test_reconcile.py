@@ -169,6 +169,19 @@ def test_what_people_did_in_ranger_and_what_they_say_about_it(
     assert (found.waiting, found.dead_letters) == ((), 1)
 
 
+def test_a_clock_that_is_far_ahead_is_reported(settings_for: Callable[..., Settings], inbox: Path) -> None:
+    from spark_sync.status import status
+
+    settings = settings_for(data_plane=source(inbox))
+    journal, record = again(created(NS1), "alice", 99)
+    deliver(inbox, "1.jsonl", [journal, record | {"received": NOW + 365 * 24 * HOUR}])
+    write_watermark(inbox, NOW + 365 * 24 * HOUR)
+    run(settings, WITHOUT_SPARK)
+    found = status(settings, now=NOW)
+    assert (found.clocks_ahead, found.silent, found.ahead) == (("data-plane",), ("data-plane",), 1)
+    assert found.held_back == 0
+
+
 def test_right_after_a_run_nothing_that_it_decided_is_held_back(
     ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path
 ) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.service.events.watermark import WATERMARK, Watermark, WatermarkFile
+from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
+from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.sources.watermarks import PATIENCE, UNREADABLE, horizons, read, wait_past, watermark_file
 
 NOW, HOLD_BACK, SKEW = 1_800_000_000_000, 120_000, 2_000
+DAY = 86_400_000
 JOURNAL = "0" * 31 + "a"
 
 
@@ -146,6 +151,62 @@ def test_nothing_is_decided_before_it_is_known_or_later_than_the_hold_back(marks
         assert horizon >= HELD
         for other, time in marks.items():
             assert horizon <= max((time or 0) - (0 if other == name else SKEW), HELD)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A decision service whose clock was perhaps ahead once; what it stamps never goes back. All times are true ones.
+
+    `published`: when it last wrote its watermark, `received`: when it received an event, `cdap`: the offset of the
+    clock of CDAP that the event has.
+    """
+
+    offset: int
+    cdap: int
+    since: int
+    until: int
+    by: int
+    published: int
+    received: int
+
+    def stamp(self, at: int) -> int:
+        return at + self.offset if at < self.since else max(at, min(at, self.until) + self.by) + self.offset
+
+    def event(self, name: str) -> EntityEvent:
+        ended, namespace = self.received + self.cdap, EntityId("namespace", ("n",))
+        return EntityEvent(
+            namespace, ChangeKind.CREATE, Stage.REQUEST, "alice", ended - 5, ended, name, "1",
+            received=self.stamp(self.received),
+        )  # fmt: skip
+
+
+_TIME = st.integers(NOW - 4 * HOLD_BACK, NOW) | st.integers(NOW - 5_000, NOW)
+_OFFSET = st.integers(-SKEW // 2, SKEW // 2)
+_SERVICE = st.builds(Service, _OFFSET, _OFFSET, _TIME, _TIME, st.sampled_from([0, DAY, 365 * DAY]), _TIME, _TIME)
+
+
+@given(st.lists(_SERVICE, min_size=1, max_size=3))
+@example([Service(0, 0, NOW - 9_000, NOW - 8_000, DAY, NOW - 5_000, NOW), Service(0, 0, NOW, NOW, 0, NOW, NOW - 500)])
+@example([Service(0, 0, NOW - 4 * HOLD_BACK, NOW - 3 * HOLD_BACK, 365 * DAY, NOW, NOW - 3 * HOLD_BACK)])
+def test_a_clock_that_was_far_ahead_decides_nothing_early_and_holds_nothing_back(services: list[Service]) -> None:
+    """All that could contradict a decided event is published, or the hold-back is over; and then it is decided."""
+    marks = {str(n): mark(each.stamp(each.published)) for n, each in enumerate(services)}
+    found = horizons(map(source, marks), marks, now=NOW, hold_back=HOLD_BACK, skew=SKEW)
+    settings = FoldSettings(skew=SKEW, horizons=found.horizons, held=found.held, until=found.until, latest=found.latest)
+    for name, service in zip(marks, services, strict=True):
+        event, received = service.event(name), service.received
+        is_over = received <= NOW - HOLD_BACK + SKEW
+        if settings.is_settled(event):
+            assert is_over or all(other.published >= received for other in services)
+        else:
+            assert received >= NOW - HOLD_BACK - 2 * SKEW
+        if settings.is_held_back(event):
+            assert received >= NOW - 2 * HOLD_BACK - 3 * SKEW
+        else:
+            assert is_over
+        assert found.journals[name] <= NOW + SKEW
+    assert {str(n) for n, each in enumerate(services) if each.by and each.published >= each.since} == {*found.ahead}
+    assert {*found.ahead} <= {*found.silent}
 
 
 class Journal:
