@@ -99,13 +99,14 @@ def horizons(
     known = [name for name in names if name in watermarks]
     ahead = tuple(name for name in known if watermarks[name].watermark > now + MOST_AHEAD)
     marks = {name: watermarks[name].watermark if name in known and name not in ahead else 0 for name in names}
+    over = {name: (marks[name] if marks[name] >= held else now - skew) - hold_back for name in known}
     return Horizons(
         journals={name: now - skew if name in ahead else marks[name] for name in known},
         horizons={
-            name: min(max(mark - (skew if other != name else 0), held) for other, mark in marks.items())
+            name: min(max(mark - (skew if other != name else 0), over[name]) for other, mark in marks.items())
             for name in known
         },
-        held={name: (marks[name] if marks[name] >= held else now - skew) - hold_back for name in known},
+        held=over,
         until=held,
         named_elsewhere=any(source.kind not in _NAME_NO_SENDER for source in configured),
         latest=now + MOST_AHEAD,

@@ -335,7 +335,7 @@ class World:
             return
         on, taken = self.ranger.made_on[before.guid], self.ranger.taken
         life = next(life for life in self.ledger.rows.values() if before.guid in guids_of(life))
-        if before.guid in former_guids(life, "cdap"):
+        if before.guid in former_guids(life, "cdap") or FORMER_LABEL in before.policy_labels:
             return  # it is a person's
         if after is None and life.state is State.SUSPENDED:
             taken.difference_update({before.guid} if not life.taken else ())  # the next run would have deleted it

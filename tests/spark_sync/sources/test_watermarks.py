@@ -89,10 +89,10 @@ HELD = NOW - HOLD_BACK
         ({"a": FRESH}, {"a": FRESH}, ()),
         ({"a": FRESH, "b": FRESH - 10}, {"a": FRESH - 10 - SKEW, "b": FRESH - SKEW}, ()),
         ({"a": FRESH, "b": FRESH - 5_000}, {"a": FRESH - 5_000 - SKEW, "b": FRESH - 5_000}, ()),
-        ({"a": OLD}, {"a": HELD}, ("a",)),
-        ({"a": FRESH, "b": OLD}, {"a": HELD, "b": HELD}, ("b",)),
-        ({"a": FRESH, "b": None}, {"a": HELD}, ("b",)),
-        ({"a": FRESH, "b": 0}, {"a": HELD, "b": HELD}, ("b",)),
+        ({"a": OLD}, {"a": OLD}, ("a",)),
+        ({"a": FRESH, "b": OLD}, {"a": FRESH - HOLD_BACK, "b": OLD}, ("b",)),
+        ({"a": FRESH, "b": None}, {"a": FRESH - HOLD_BACK}, ("b",)),
+        ({"a": FRESH, "b": 0}, {"a": FRESH - HOLD_BACK, "b": HELD - SKEW}, ("b",)),
         ({"a": None}, {}, ("a",)),
         ({}, {}, ()),
     ],
@@ -148,9 +148,11 @@ def test_nothing_is_decided_before_it_is_known_or_later_than_the_hold_back(marks
     found = horizons(map(source, marks), known, now=NOW, hold_back=HOLD_BACK, skew=SKEW)
     assert found.horizons.keys() == known.keys()
     for name, horizon in found.horizons.items():
-        assert horizon >= HELD
+        over = found.held[name]
+        assert over >= HELD - SKEW - HOLD_BACK
+        assert horizon >= over
         for other, time in marks.items():
-            assert horizon <= max((time or 0) - (0 if other == name else SKEW), HELD)
+            assert horizon <= max((time or 0) - (0 if other == name else SKEW), over)
 
 
 @dataclass(frozen=True)
