@@ -80,6 +80,8 @@ def observed(life: Life, there: Policy | None, planning: PlanSettings) -> Life:
     if moved and not life.taken:
         return life.become(State.PENDING, reason="", copy=life.copy + 1, **WITHOUT_GRANT)
     if there is not None and content_of(there) == life.written:
+        if not there.additional_resources:  # an older form: a push brings it up to date
+            return life.become(State.PENDING, reason="", taken="")
         taken = ""
     elif there is None:
         taken = life.taken or f"taken: policy {life.policy_id} was deleted"
