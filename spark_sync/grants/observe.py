@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.cdap.grant import granted_resource
+from ranger_cdap.cdap.grant import FORMER_LABEL, granted_resource
 from ranger_cdap.config import Settings
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of
@@ -66,7 +66,7 @@ def changes(
     yield from (after for life in left if (after := left_on(life, named, ledger, ranger, planning)) != life)
     policies = {policy.guid: policy for policy in listed}
     for life in lives:
-        if not life.applied:
+        if not (life.applied or life.taken):
             continue
         guid = guid_of(life, planning.instance)
         there = policies.get(guid) or ranger.policy_by_guid(planning.service, guid)
@@ -86,10 +86,11 @@ def observed(life: Life, there: Policy | None, planning: PlanSettings) -> Life:
     elif there is None:
         taken = life.taken or f"taken: policy {life.policy_id} was deleted"
     else:
-        taken = life.taken if moved else own_right(life, planning).taken_from(there)
+        as_before = moved or (life.taken and FORMER_LABEL in there.policy_labels)
+        taken = life.taken if as_before else own_right(life, planning).taken_from(there)
     if taken:
         return life.become(State.BLOCKED, reason=taken, taken=taken)
-    return life.become(State.APPLIED, reason="", taken="")
+    return life.become(State.APPLIED if life.applied else State.PENDING, reason="", taken="")
 
 
 def _looked(file: Path) -> int:

@@ -108,9 +108,6 @@ def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
         closing, doubted = life.state is State.CLOSING, life.state in DOUBTED_STATES
         if doubted and not life.revoke:
             continue
-        if life.taken and life.state in (State.PENDING, State.FAILED):
-            yield NoOp(life, life.become(State.BLOCKED, reason=life.taken))
-            continue
         try:
             if closing and life.is_left_to_people:
                 yield NoOp(life, life.become(State.CLOSED, reason=""))
@@ -137,6 +134,8 @@ def _granting(life: Life, settings: PlanSettings) -> Step:
         # Also of a user who has become a non-creator: nothing is granted here.
         reason = NO_ACCESS_BY_PLUGIN if life.accesses else NO_ACCESS_BY_PROFILE
         return _revocation(life, life.become(State.KNOWN, reason=reason, terms=terms, **WITHOUT_GRANT), settings)
+    if life.taken:
+        return NoOp(life, life.become(State.BLOCKED, reason=life.taken))
     check_grantee(user, non_creators=settings.non_creators)
     grant = _grant(life, wanted, settings)
     former = frozenset(former_contents(life, settings))

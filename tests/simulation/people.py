@@ -692,7 +692,8 @@ def breaches(world: World) -> Iterator[str]:
         if not life.is_open:
             for policy in world.policies_of(life):
                 held = [each for each in items_in(policy) if each[0] == "policyItems" and each[2] == life.creator]
-                if touches(policy, on) and held:
+                since = FORMER_LABEL in policy.policy_labels and policy.updated_by != JOB  # what people made of it
+                if touches(policy, on) and held and not since:
                     yield f"law 6: {life.creator} keeps {held} in {policy.name} after the end of {life.entity}"
         elif not world.is_taken(life) and life.state is not State.SUSPENDED:
             given = [policy for policy in world.policies_of(life) if covers(policy, on)]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import msgspec
 import pytest
 import requests
 
@@ -17,10 +18,13 @@ from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, content_of, guid_of, listed, overwritten
+from spark_sync.grants.observe import changes
 from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, former_contents, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.refusals import RESOURCE_TAKEN
+from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.writer import carry_out
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import MANUAL_TERMS, State
 from spark_sync.ledger.life_changes import restored
 from spark_sync.reconcile.overrides import retry
@@ -36,6 +40,7 @@ from tests.spark_sync.grants.fixtures import (
     pushed,
     resource,
     send,
+    settings,
     steps,
     wants,
 )
@@ -197,6 +202,33 @@ def test_a_doubt_that_ends_leaves_what_a_person_took_and_gives_back_the_rest(
         assert (after.state, after.reason) == (State.APPLIED, "")
     given = any("alice" in one.users for policy in ranger.policies() for one in policy.policy_items)
     assert given is not bool(taken)
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+def test_what_a_person_gives_back_after_a_doubt_is_brought_up_to_date(ranger: Ranger, *, blocked: bool) -> None:
+    (applied,) = send(ranger, life())
+    disabled = edit_ours(ranger, lambda policy: setattr(policy, "is_enabled", False))
+    planning = plan_settings(settings(ranger, delegate_admin=True), unchanged_accesses)
+    ledger = MemoryLedger([applied])
+
+    def look() -> None:
+        seen = changes(ledger.lives((State.APPLIED, State.BLOCKED)), [], ledger, ranger.sync, planning)  # type: ignore[arg-type]
+        ledger.record([LedgerChange(each.entity, (each,)) for each in list(seen)])
+
+    if not blocked:
+        look()
+    (taken,) = ledger.rows.values()
+    ledger.rows[taken.entity, 1] = restored(taken.become(State.SUSPENDED, revoke=True))
+    if blocked:
+        pushed(ranger, ledger, delegate_admin=True)
+    ranger.admin.update_policy(msgspec.structs.replace(disabled, is_enabled=True))
+    for _ in range(2):
+        look()
+        pushed(ranger, ledger, delegate_admin=True)
+    (after,) = ledger.rows.values()
+    (policy,) = ranger.policies()
+    assert (after.state, after.taken) == (State.APPLIED, "")
+    assert [item.users for item in policy.policy_items] == [["alice"]]
 
 
 def test_a_policy_moved_to_another_resource_is_the_persons_and_a_new_one_is_written(ranger: Ranger) -> None:

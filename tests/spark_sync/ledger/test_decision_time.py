@@ -78,7 +78,7 @@ CASES: dict[str, Case] = {
     "two services, the other one far behind": Case(30 * SECOND + SKEW, TWO, {JOURNAL: LAG, "second": 30 * SECOND}),
     "two services, the other one silent": Case(HOLD_BACK, TWO, {JOURNAL: LAG, "second": LONG + HOLD_BACK}),
     "two services, the other one without a watermark": Case(HOLD_BACK, TWO, {JOURNAL: LAG, "second": None}),
-    "a silent service": Case(HOLD_BACK, marks={JOURNAL: LONG + HOLD_BACK}),
+    "a silent service": Case(HOLD_BACK + SKEW, marks={JOURNAL: LONG + HOLD_BACK}),
     # A request of another user that is not over.
     "another user's check without a record": Case(NEVER, evidence=(ALICE, BOB_UNFINISHED)),
     "another user's request that then fails": Case(

@@ -118,4 +118,4 @@ def push(lives: Iterable[Life], ranger: RangerInMemory) -> list[Life]:
     owed = [life for life in before if life.state in PUSH_STATES]
     lanes = (list(steps) for _, steps in groupby(plan(owed, SETTINGS), key=lambda step: step.life.entity))
     outcomes = StepExecutor(1, 0).carry_out(lanes, ranger)
-    return changed(before, [LedgerChange(life.entity, (life,)) for _, life, _ in outcomes])
+    return changed(before, [LedgerChange(life.entity, (life,)) for _, life, *_ in outcomes])
