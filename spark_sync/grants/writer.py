@@ -12,7 +12,7 @@ from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, as_copy, content_of, listed, overwritten
 from spark_sync.grants.own_right import covers, given, touches
-from spark_sync.grants.plan import CreateGrant, NoOp, RevokePolicy, Step
+from spark_sync.grants.plan import WITHOUT_GRANT, CreateGrant, NoOp, RevokePolicy, Step
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.refusals import NAME_TAKEN, is_taken, unknown_principal
 from spark_sync.ledger.life import Life, State
@@ -40,7 +40,8 @@ def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
     """
     match step:
         case CreateGrant():
-            return StepOutcome(step, _create(step, ranger))
+            life = _create(step, ranger)
+            return StepOutcome(step, life, again=life.copy > step.life.copy)
         case RevokePolicy() if step.done.is_open and (taken := _taken_before(step, ranger)) != step.life.taken:
             return StepOutcome(step, replace(step.life, taken=taken), again=True)
         case RevokePolicy():
@@ -50,30 +51,35 @@ def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
 
 
 def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
-    """Create the policy, or bring up to date what people have left of it; one that they moved away is theirs."""
+    """Create the policy, or bring up to date what people have left of it.
+
+    If they moved it away it is theirs, and the life is `pending` with its next policy, which is recorded first: a run
+    that is killed would else not know that policy.
+    """
     life = step.life
-    for copy in range(life.copy, MOST_COPIES):
-        policy = as_copy(step.policy, life, copy)
-        refusal: RequestRejected | ConflictingChange | None = None
-        try:
-            if life.policy_id < 0 or copy > life.copy:
-                try:
-                    return _applied(step, ranger.create_policy(policy), copy)
-                except (RequestRejected, ConflictingChange) as e:  # perhaps since there is one with our guid
-                    refusal = e
-            ours = ranger.policy_by_guid(policy.service, policy.guid)
-            if ours is None:
-                if refusal is None:
-                    return _taken(step, f"taken: policy {life.policy_id} was deleted")
-                if isinstance(refusal, ConflictingChange) or not is_taken(refusal):
-                    raise refusal
-                return _applied(step, _beside_others(ranger.create_policy, policy, LISTED), copy)
-            # A killed run may have taken the right out of one, which is a person's since.
-            if covers(ours, step.grant.resource) and FORMER_LABEL not in ours.policy_labels:
-                return _bring_up_to_date(step, ours, policy, copy, ranger)
-        except RequestRejected as e:
-            return _refused(step, e)
-    return life.become(State.FAILED, reason=f"people moved {MOST_COPIES} of its policies to other resources")
+    policy = as_copy(step.policy, life, life.copy)
+    refusal: RequestRejected | ConflictingChange | None = None
+    try:
+        if life.policy_id < 0:
+            try:
+                return _applied(step, ranger.create_policy(policy))
+            except (RequestRejected, ConflictingChange) as e:  # perhaps since there is one with our guid
+                refusal = e
+        ours = ranger.policy_by_guid(policy.service, policy.guid)
+        if ours is None:
+            if refusal is None:
+                return _taken(step, f"taken: policy {life.policy_id} was deleted")
+            if isinstance(refusal, ConflictingChange) or not is_taken(refusal):
+                raise refusal
+            return _applied(step, _beside_others(ranger.create_policy, policy, LISTED))
+        # A killed run may have taken the right out of one, which is a person's since.
+        if covers(ours, step.grant.resource) and FORMER_LABEL not in ours.policy_labels:
+            return _bring_up_to_date(step, ours, policy, ranger)
+    except RequestRejected as e:
+        return _refused(step, e)
+    if life.copy + 1 == MOST_COPIES:
+        return life.become(State.FAILED, reason=f"people moved {MOST_COPIES} of its policies to other resources")
+    return life.become(State.PENDING, reason="", copy=life.copy + 1, **WITHOUT_GRANT)
 
 
 def _beside_others(send: Callable[[Policy], Policy], policy: Policy, times: int) -> Policy:
@@ -94,30 +100,30 @@ def _beside_others(send: Callable[[Policy], Policy], policy: Policy, times: int)
         times += 1
 
 
-def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, copy: int, ranger: PolicyRest) -> Life:
+def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, ranger: PolicyRest) -> Life:
     """Update our policy; in one that people edited only what is ours, unless they took it away."""
     life, content, wanted = step.life, content_of(ours), content_of(policy)
     if content == wanted:
-        return _applied(step, ours, copy)
+        return _applied(step, ours)
     edited, written = content not in step.former, ""
     if edited:
         written = life.written or wanted
         if reason := step.right.taken_from(ours):
-            return _taken(step, reason, ours, copy)
+            return _taken(step, reason, ours)
         policy = replaced(ours, policy_items=[*step.right.out_of(ours).policy_items, *policy.policy_items])
         if given(policy) == given(ours):
-            return _applied(step, ours, copy, written=written)
+            return _applied(step, ours, written=written)
         answer = ranger.update_policy(policy)
     else:
         policy = replaced(policy, id=ours.id, version=ours.version)
         answer = _beside_others(ranger.update_policy, policy, max(LISTED, len(ours.additional_resources) + 1))
-    applied, reason = _applied(step, answer, copy, written=written), overwritten(ours, answer)
+    applied, reason = _applied(step, answer, written=written), overwritten(ours, answer)
     return replace(applied, state=State.BLOCKED, reason=reason) if reason else applied
 
 
-def _taken(step: CreateGrant, reason: str, ours: Policy | None = None, copy: int | None = None) -> Life:
+def _taken(step: CreateGrant, reason: str, ours: Policy | None = None) -> Life:
     life = step.life
-    known = {} if ours is None else {"policy_id": -1 if ours.id is None else ours.id, "copy": copy}
+    known = {} if ours is None else {"policy_id": -1 if ours.id is None else ours.id}
     return life.become(State.BLOCKED, reason=reason, taken=reason, **known)
 
 
@@ -127,7 +133,7 @@ def _refused(step: CreateGrant, refusal: RequestRejected) -> Life:
     return step.life.become(State.FAILED, reason=str(refusal))
 
 
-def _applied(step: CreateGrant, policy: Policy, copy: int, *, written: str = "") -> Life:
+def _applied(step: CreateGrant, policy: Policy, *, written: str = "") -> Life:
     """Return the life with its grant; `written`: what we wrote last, if people have edited it since."""
     return step.life.become(
         State.APPLIED,
@@ -137,7 +143,6 @@ def _applied(step: CreateGrant, policy: Policy, copy: int, *, written: str = "")
         terms=step.terms,
         policy_id=-1 if policy.id is None else policy.id,
         policy_version=-1 if policy.version is None else policy.version,
-        copy=copy,
     )
 
 

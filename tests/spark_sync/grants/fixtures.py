@@ -58,7 +58,11 @@ def steps(ranger: Ranger, *lives: Life, **settings: Any) -> list[Step]:
 
 
 def send(ranger: Ranger, *lives: Life, by: PolicyRest | None = None, **settings: Any) -> list[Life]:
-    return [carry_out(step, by or ranger.sync).life for step in steps(ranger, *lives, **settings)]
+    def sent(step: Step) -> Life:
+        outcome = carry_out(step, by or ranger.sync)
+        return sent(*steps(ranger, outcome.life, **settings)) if outcome.again else outcome.life
+
+    return [sent(step) for step in steps(ranger, *lives, **settings)]
 
 
 def item(user: str, *accesses: str, **fields: Any) -> PolicyItem:
