@@ -76,7 +76,7 @@ bootstrap = "{broker.address}"
 """,
         encoding="utf-8",
     )
-    command = (sys.executable, "-m", "ranger_cdap", "--config", str(config), "sync", "run", "--once")
+    command = (sys.executable, "-m", "ranger_cdap", "--config", str(config), "sync", "run")
 
     def ran() -> subprocess.CompletedProcess[str]:
         environment = os.environ | QUICK_JAVA | {"SYNC_PASSWORD": PASSWORD}
