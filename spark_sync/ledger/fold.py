@@ -182,7 +182,9 @@ class _EntityFold:
         return [self._absent_at(end) for end in ends]
 
     def _absent_at(self, end: Position) -> Interval:
-        proof = next((proof for proof in self.absences.proofs if proof.is_at(end)), None)
+        # A deletion that ended a life may no longer be settled: the watermark of another service may lag now.
+        known = (*self.absences.proofs, *map(Absence.of, self.absences.doubts))
+        proof = next((proof for proof in known if proof.is_at(end)), None)
         return proof.interval if proof else Interval(end.time, end.time)
 
     def _can_begin(self, request: EntityRequest, floor: Sequence[Interval]) -> bool:

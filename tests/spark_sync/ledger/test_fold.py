@@ -771,6 +771,20 @@ def test_whatever_arrives_later_no_owner_changes(first: list[str], later: list[s
             assert known[life.number].creator in (life.creator, None)
 
 
+@given(_HISTORIES, st.integers(0, LATER), st.sampled_from([0, 200_000]))
+@example(["alice+ 110-115", "bob+ 200-210", "bob- 300-310"], 250, 200_000)
+def test_a_watermark_that_falls_behind_begins_no_life(texts: list[str], behind: int, offset: int) -> None:
+    """`offset`: so far is CDAP's clock behind that of the journal."""
+    made = [replace(event, received=event.received and event.received + offset) for event in events(texts)]
+    now, then = (
+        replace(JOURNALLED, journals={JOURNAL: time + offset}, horizons={JOURNAL: time + offset})
+        for time in (LATER, behind)
+    )
+    decided = fold(DATASET, made, [], now)
+    if all(life.creator and not life.is_open for life in decided):
+        assert [life.creator for life in fold(DATASET, made, decided, then)] == [life.creator for life in decided]
+
+
 @given(_HISTORIES, _SETTINGS)
 def test_lives_follow_one_another_and_only_the_last_is_open(texts: list[str], settings: FoldSettings) -> None:
     found = fold(DATASET, events(texts), [], settings)
