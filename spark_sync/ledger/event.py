@@ -20,7 +20,8 @@ class Stage(StrEnum):
 
     `check`: the decision service allowed and journalled it. `request`: CDAP answered it. `message`: CDAP's own message
     about what it did. `rejected`: the readable part of a rejected line. `answer`: CDAP's answer to whether the entity
-    exists; `CREATE` means that it does.
+    exists; `CREATE` means that it does. `refused`: the service refused a check in the deletion of a namespace, which it
+    journalled, or a record names.
     """
 
     CHECK = "check"
@@ -28,6 +29,7 @@ class Stage(StrEnum):
     MESSAGE = "message"
     REJECTED = "rejected"
     ANSWER = "answer"
+    REFUSED = "refused"
 
 
 class Outcome(StrEnum):
@@ -45,9 +47,9 @@ class EntityEvent:
     The effect is not before `started` and not after `ended`; `clock` is the process whose clock they are read from,
     empty for the source's own. `requester` sent the request if CDAP impersonates the user for them. `check` is the id
     of the journalled check, `request` method, path and status. `version`: only that version is created or deleted.
-    `child`: the type of the entities below that the check is about. `received`: when the line was stored, `caller`: who
-    delivered it. `requested`: when the request itself began, which may be long before its check; 0 if the source does
-    not say.
+    `child`: the type of the entities below that the check is about. `refused`: the type of the one in this namespace
+    whose check was refused. `received`: when the line was stored, `caller`: who delivered it. `requested`: when the
+    request itself began, which may be long before its check; 0 if the source does not say.
     """
 
     entity: EntityId
@@ -68,6 +70,7 @@ class EntityEvent:
     received: int = 0
     caller: str = ""
     requested: int = 0
+    refused: str = ""
 
     @property
     def position(self) -> Position:

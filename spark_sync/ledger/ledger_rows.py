@@ -37,7 +37,7 @@ NEW_EVENTS: Final = pa.schema(
         *_fields(_NUMBER, "time"),
         *_fields(_TEXT, "requester", "stage", "outcome"),
         *_fields(_NUMBER, "started", "ended"),
-        *_fields(_TEXT, "clock", "check", "request", "version", "child"),
+        *_fields(_TEXT, "clock", "check", "request", "version", "child", "refused"),
         *_fields(_NUMBER, "received"),
         *_fields(_TEXT, "caller"),
         *_fields(_NUMBER, "requested"),
@@ -99,7 +99,7 @@ LIFE_FIELDS: Final = (
 
 EVENT_FIELDS: Final = (
     *("source", "id", "kind", "stage", "user", "started", "ended", "outcome", "requester", "clock", "check"),
-    *("request", "version", "child", "received", "caller", "requested"),
+    *("request", "version", "child", "refused", "received", "caller", "requested"),
 )
 """Columns of `EVENTS` that are fields of an event."""
 

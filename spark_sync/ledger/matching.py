@@ -1,8 +1,8 @@
 """Matching of events to requests: several sources may report the same request.
 
-A check that the decision service journalled and the record that repeats its id are one request, reported by witnesses
-with different secrets. A line of the router's log, or a message of CDAP, that fits such a request names its user only
-if the check names no possible creator: CDAP runs some requests as its master user.
+A check that the decision service journalled and the record that repeats its id are one request (`recorded_request`). A
+line of the router's log, or a message of CDAP, that fits such a request names its user only if the check names no
+possible creator: CDAP runs some requests as its master user.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
 from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.recorded_request import RecordedRequest, match_checks, since, without_spared
+from spark_sync.ledger.refusal import Refusals
 from spark_sync.ledger.request import UNKNOWN, EntityRequest, Interval
 
 _SECOND: Final = 1_000
@@ -71,7 +73,9 @@ def evidence_of(entity: EntityId, events: Iterable[EntityEvent], settings: FoldS
     by_stage: dict[Stage, list[EntityEvent]] = {stage: [] for stage in Stage}
     for event in mine:
         by_stage[event.stage].append(event)
-    checked, open_checks, unchecked = _match_checks(by_stage[Stage.CHECK], by_stage[Stage.REQUEST], settings)
+    checked, open_checks, unchecked = match_checks(by_stage[Stage.CHECK], by_stage[Stage.REQUEST], settings)
+    if refused := by_stage[Stage.REFUSED]:
+        checked = without_spared(checked, open_checks, Refusals.of(entity, refused), settings)
     requests = _match_views(checked, [*unchecked, *by_stage[Stage.MESSAGE]], open_checks, settings)
     known = {check.check for check in by_stage[Stage.CHECK]}
     requests += [_rejected(event) for event in by_stage[Stage.REJECTED] if event.check not in known]
@@ -84,80 +88,8 @@ def evidence_of(entity: EntityId, events: Iterable[EntityEvent], settings: FoldS
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordedRequest:
-    """A request by its record, and its journalled check; `records`: source and id of all its records."""
-
-    record: EntityEvent
-    check: EntityEvent | None
-    outcome: Outcome
-    ended: int
-    stored: int
-    records: frozenset[tuple[str, str]]
-
-    @property
-    def interval(self) -> Interval:
-        record, check = self.record, self.check
-        if check is None:
-            return Interval(record.started, self.ended, store=record.source, stored=self.stored)
-        return Interval(
-            check.started, max(self.ended, check.started), check.clock, check.source, check.received, record.source,
-            self.stored, check.received - check.started,
-        )  # fmt: skip
-
-
-def _match_checks(
-    checks: Sequence[EntityEvent], requests: Sequence[EntityEvent], settings: FoldSettings
-) -> tuple[list[_RecordedRequest], list[EntityEvent], list[EntityEvent]]:
-    """Return requests with a check (journalled or claimed by a record), checks without a record, and other requests."""
-    journalled: dict[str, EntityEvent] = {}
-    for check in checks:
-        journalled.setdefault(check.check, check)
-    recorded: dict[str, list[EntityEvent]] = {}
-    forged: list[_RecordedRequest] = []
-    unchecked: list[EntityEvent] = []
-    for record in requests:
-        known = journalled.get(record.check)
-        if not record.check:
-            unchecked.append(record)
-        elif known is not None and _repeats(known, record):
-            recorded.setdefault(record.check, []).append(record)
-        else:
-            reported_by = frozenset({(record.source, record.id)})
-            forged.append(_RecordedRequest(record, None, record.outcome, record.ended, record.received, reported_by))
-    corroborated = [_united(journalled[name], records) for name, records in recorded.items()]
-    without_end = [check for name, check in journalled.items() if name not in recorded]
-    return corroborated + forged, without_end, unchecked
-
-
-def _repeats(check: EntityEvent, record: EntityEvent) -> bool:
-    """Return whether the record repeats the journalled check; they must have been sent with different secrets."""
-    return (
-        (check.user, check.clock) == (record.user, record.clock)
-        and check.caller != record.caller
-        and (check.entity == record.entity or check.child == record.entity.type)
-        and (check.kind is record.kind or bool(check.child))
-    )
-
-
-def _united(check: EntityEvent, records: Sequence[EntityEvent]) -> _RecordedRequest:
-    """Return the request of a check; if its records disagree, the outcome is unclear."""
-    of_us = [record for record in records if record.entity != check.entity] or list(records)
-    outcomes = {record.outcome for record in of_us}
-    outcome = outcomes.pop() if len(outcomes) == 1 else Outcome.UNCLEAR
-    record = of_us[0]
-    return _RecordedRequest(
-        record,
-        check,
-        outcome,
-        ended=max(each.ended for each in of_us),
-        stored=max(each.received for each in of_us),
-        records=frozenset((each.source, each.id) for each in of_us),
-    )
-
-
 def _match_views(
-    checked: Sequence[_RecordedRequest],
+    checked: Sequence[RecordedRequest],
     others: Sequence[EntityEvent],
     open_checks: Sequence[EntityEvent],
     settings: FoldSettings,
@@ -194,7 +126,7 @@ def _match_views(
 
 
 def _confirms(
-    other: EntityEvent, seen: _RecordedRequest, open_checks: Sequence[EntityEvent], settings: FoldSettings
+    other: EntityEvent, seen: RecordedRequest, open_checks: Sequence[EntityEvent], settings: FoldSettings
 ) -> bool:
     """Return whether a line or a message confirms a record and cannot mean a request whose record is missing."""
     return (
@@ -213,7 +145,7 @@ def _may_report_change(other: EntityEvent, settings: FoldSettings) -> bool:
     return other.outcome is Outcome.DONE or (other.outcome is Outcome.UNCLEAR and not settings.journals)
 
 
-def _is_view(other: EntityEvent, seen: _RecordedRequest, settings: FoldSettings) -> bool:
+def _is_view(other: EntityEvent, seen: RecordedRequest, settings: FoldSettings) -> bool:
     """Return whether a line or a message may be about this request."""
     record = seen.record
     of_it = other.entity == record.entity or (
@@ -230,7 +162,7 @@ def _is_view(other: EntityEvent, seen: _RecordedRequest, settings: FoldSettings)
 
 def _naming(
     views: Sequence[EntityEvent],
-    checked: Sequence[_RecordedRequest],
+    checked: Sequence[RecordedRequest],
     open_checks: Sequence[EntityEvent],
     settings: FoldSettings,
 ) -> list[EntityEvent]:
@@ -259,7 +191,7 @@ def _rank_of(lines: Iterable[EntityEvent], settings: FoldSettings) -> int:
 
 def _named_by(
     naming: Sequence[EntityEvent],
-    checked: Sequence[_RecordedRequest],
+    checked: Sequence[RecordedRequest],
     open_checks: Sequence[EntityEvent],
     settings: FoldSettings,
 ) -> set[str]:
@@ -279,7 +211,7 @@ def _named_by(
 
 
 def _request(
-    seen: _RecordedRequest, users: frozenset[str], naming: Sequence[EntityEvent], settings: FoldSettings
+    seen: RecordedRequest, users: frozenset[str], naming: Sequence[EntityEvent], settings: FoldSettings
 ) -> EntityRequest:
     record = replace(seen.record, received=seen.stored)
     rank = None if UNKNOWN in users else _rank_of(naming, settings)
@@ -351,9 +283,7 @@ def _open(check: EntityEvent, settings: FoldSettings) -> EntityRequest:
         entity=check.entity,
         kind=check.kind,
         users=frozenset({settings.creator_of(check)}),
-        interval=Interval(
-            check.started, NEVER, check.clock, check.source, check.received, behind=check.received - check.started
-        ),
+        interval=since(check),
         outcome=Outcome.UNCLEAR,
         position=check.position,
         version=check.version,

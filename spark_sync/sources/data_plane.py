@@ -13,7 +13,14 @@ import msgspec
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, quoted, read_object
-from ranger_cdap.service.events.record_events import NO_STATUS, RecordedChange, change_of_check, changes_in
+from ranger_cdap.service.events.record_events import (
+    NO_STATUS,
+    RecordedChange,
+    change_of_check,
+    changes_in,
+    refusal_of_check,
+    refusals_in,
+)
 from ranger_cdap.service.wire.event_wire import (
     CHECK_VERSION,
     STAMPED,
@@ -53,10 +60,11 @@ def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> li
         _refuse_version(line["check"], (CHECK_VERSION,))
         journalled = convert_strictly(line, StoredCheck)
         _refuse_instance(journalled.check.instance, instance)
-        change = change_of_check(journalled.check, journalled.id, NEVER)
+        allowed = journalled.check.allowed
+        change = (change_of_check if allowed else refusal_of_check)(journalled.check, journalled.id, NEVER)
         return _in_ledger(
             [change] if change else [],
-            Stage.CHECK,
+            Stage.CHECK if allowed else Stage.REFUSED,
             settings.name,
             journalled.id,
             caller=journalled.caller,
@@ -73,8 +81,14 @@ def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> li
         raise BadLine(f"caller {quoted(stored.caller)} is not one of the source's `callers`")
     _refuse_instance(record.instance, instance)
     # CDAP's clock was set back while the request was served: when it ended is not known by that clock.
-    changes = (replace(each, ended=NEVER) if record.ended < each.started else each for each in changes_in(record))
-    return _in_ledger(changes, Stage.REQUEST, settings.name, stored.id, caller=stored.caller, received=stored.received)
+    found = (
+        event
+        for stage, changes in ((Stage.REQUEST, changes_in(record)), (Stage.REFUSED, refusals_in(record)))
+        for event in _in_ledger(
+            changes, stage, settings.name, stored.id, caller=stored.caller, received=stored.received
+        )
+    )
+    return [replace(event, ended=NEVER) if record.ended < event.started else event for event in found]
 
 
 def _refuse_version(what: object, known: tuple[int, ...]) -> None:
@@ -119,6 +133,7 @@ def _in_ledger(
             received=received,
             caller=caller,
             requested=change.requested,
+            refused=change.refused,
         )
         for change in changes
     ]
@@ -130,8 +145,12 @@ def _salvaged(line: dict[str, Any], settings: SourceSettings, instance: str) -> 
     record, check = _record(line.get("record"), instance), _check(line.get("check"), instance)
     changes = [] if record is None else list(changes_in(record))
     if check is not None and (change := change_of_check(check, _text(line.get("id")), NEVER)) is not None:
+        if line["check"].get("allowed") is False:
+            change = replace(change, outcome="nothing")
         # An unreadable frame may be one for which a check counts.
-        changes.append(change if isinstance(line["check"].get("frame"), str) else replace(change, outcome="unclear"))
+        elif not isinstance(line["check"].get("frame"), str):
+            change = replace(change, outcome="unclear")
+        changes.append(change)
     return _in_ledger(
         (change for change in changes if change.user),
         Stage.REJECTED,

@@ -32,7 +32,7 @@ SHOWN: Final = 500
 UNREADABLE_USER: Final = "?"
 """Placeholder for an unreadable user name; no user has that name, and nothing is granted to it."""
 
-_TEXTS: Final = ("id", "user", "requester", "clock", "check", "request", "version", "child", "caller")
+_TEXTS: Final = ("id", "user", "requester", "clock", "check", "request", "version", "child", "refused", "caller")
 _TYPES: Final = [EntityId, ChangeKind, Stage, Outcome, int, int, int, int, *(str for _ in _TEXTS)]
 _values: Final = attrgetter("entity", "kind", "stage", "outcome", "started", "ended", "received", "requested", *_TEXTS)
 

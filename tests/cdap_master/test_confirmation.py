@@ -94,8 +94,9 @@ def test_what_cdap_left_of_a_deletion_is_kept_and_what_is_gone_ends(job: Job) ->
     # CDAP deletes the application, and then asks for the artifact, which is bob's.
     assert alice.ask("DELETE /v3/unrecoverable/namespaces/half").status_code == 409
     lives = job.run(("DELETE", "/v3/unrecoverable/namespaces/half"))
-    assert {lives[name].state for name in ("namespace:half", kept, lost)} == {State.SUSPENDED}
-    assert job.granted(kept) == job.granted(lost) == {}
+    states = {name: lives[name].state for name in ("namespace:half", kept, lost)}
+    assert states == {"namespace:half": State.APPLIED, kept: State.APPLIED, lost: State.SUSPENDED}
+    assert (list(job.granted(kept)), job.granted(lost)) == (["bob9"], {})
 
     lives = job.run()
     assert (lives["namespace:half"].creator, lives[kept].creator) == ("alice9", "bob9")

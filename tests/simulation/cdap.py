@@ -137,7 +137,7 @@ class Cdap:
         if request.failure is Failure.BROKEN and entity.type == "namespace":
             inside = [each for each in inside if each != entity][: len(inside) // 2]
         for each in inside:
-            self._die(request, each, now)
+            self.die(request, each, now)
         return 200
 
     def _delete_version(self, request: Request, now: int) -> int:
@@ -147,17 +147,17 @@ class Cdap:
             return 404
         found.versions.remove(request.version)
         if not found.versions:
-            self._die(request, artifact, now)
+            self.die(request, artifact, now)
         return 200
 
     def _delete_all(self, request: Request, now: int) -> int:
         # CDAP drops what it listed, and checked, when the request came.
         for entity in request.listed:
             if entity in self.alive:
-                self._die(request, entity, now)
+                self.die(request, entity, now)
         return 200
 
-    def _die(self, request: Request, entity: EntityId, now: int) -> None:
+    def die(self, request: Request, entity: EntityId, now: int) -> None:
         gone = self.alive.pop(entity)
         gone.died = now
         self.past.append(gone)

@@ -8,8 +8,10 @@ from itertools import combinations
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.life import State
 from tests.simulation.cdap import Act, Failure, Request
-from tests.simulation.scenario import ADVERSARY, HONEST, MINUTE, NAMES, OUTSIDER, Deployment, Secret
+from tests.simulation.scenario import ADVERSARY, HONEST, MINUTE, NAMES, NS, OTHER_APP, OUTSIDER, Deployment, Secret
 from tests.simulation.simulator import UNFINISHED, Simulation
+
+ALL = (*NAMES, OTHER_APP)
 
 
 def breaches(simulation: Simulation) -> Iterator[str]:
@@ -17,6 +19,7 @@ def breaches(simulation: Simulation) -> Iterator[str]:
     yield from _only_creators(simulation)
     yield from _no_owner_moves(simulation)
     yield from _clean_creations_are_granted(simulation)
+    yield from _what_was_refused_is_kept(simulation)
     if is_confirmed(simulation):
         yield from _nothing_stays_in_doubt(simulation)
 
@@ -33,7 +36,7 @@ def _only_creators(simulation: Simulation) -> Iterator[str]:
     At any time, except that the deletion of what they created may not be known for as long as its record may take.
     """
     cdap, pipeline = simulation.cdap, simulation.pipeline
-    for entity in NAMES:
+    for entity in ALL:
         holder, found = pipeline.ranger.holder(entity), cdap.alive.get(entity)
         if holder and (found is None or found.creator != holder):
             whose = f"belongs to {found.creator}" if found else "does not exist"
@@ -43,7 +46,7 @@ def _only_creators(simulation: Simulation) -> Iterator[str]:
             yield f"law 1: life {life.number} of {life.entity} has the creator {life.creator}, who never created it"
     longest = UNFINISHED + 5 * MINUTE + simulation.scenario.silent + 2 * simulation.scenario.skew
     for at, grants in simulation.history:
-        for entity in NAMES:
+        for entity in ALL:
             holder = _holder(grants, entity)
             theirs = [each for each in cdap.incarnations() if (each.entity, each.creator) == (entity, holder)]
             if holder and not any(each.born <= at for each in theirs):
@@ -58,6 +61,32 @@ def _no_owner_moves(simulation: Simulation) -> Iterator[str]:
         if len(users) > 1:
             yield f"law 6: life {number} of {entity} belonged to {sorted(users)} in turn"
     yield from (f"law 6: {sentence}" for sentence in simulation.unreported)
+
+
+def _what_was_refused_is_kept(simulation: Simulation) -> Iterator[str]:
+    """Law 8: a refused check spares what CDAP had not deleted: whoever held it then still holds it.
+
+    Once all records have come, and unless evidence is lost or forged, or other requests touched the entity.
+    """
+    scenario = simulation.scenario
+    if scenario.secret is not Secret.NONE or scenario.loss or scenario.garbage or scenario.steps or scenario.ahead:
+        return
+    for deletion in simulation.refused:
+        request = deletion.request
+        if request.process != simulation.process or request.failure is not Failure.NO:
+            continue
+        rivals = [each for each in touching(simulation, NS) if each is not request and each.deletes]
+        if any(each.overlaps(request) for each in rivals):
+            continue
+        for entity, (found, holder) in deletion.spared.items():
+            about = [each for each in touching(simulation, entity) if each not in (request, found.request)]
+            if not holder or holder != found.creator or any(each.ended >= found.born for each in about if each.allowed):
+                continue
+            # What came late is seen by the run after it, and what it restores by the one after that.
+            since = max(request.ended, deletion.recorded + 20 * MINUTE if deletion.recorded > request.ended else 0)
+            lost = [at for at, grants in simulation.history if at > since and _holder(grants, entity) != holder]
+            if lost:
+                yield f"law 8: {holder} lost {entity} at {lost[0]}, after a deletion that was refused: {request.name}"
 
 
 def _holder(grants: dict[tuple[str, ...], str], entity: EntityId) -> str:
@@ -159,11 +188,11 @@ def _nothing_stays_in_doubt(simulation: Simulation) -> Iterator[str]:
     for life in simulation.pipeline.ledger.rows.values():
         if not life.is_open:
             continue
-        if life.state is State.SUSPENDED:
+        # No clock orders what was journalled far ahead.
+        unordered = any(each.name in simulation.unordered for each in touching(simulation, life.entity))
+        if life.state is State.SUSPENDED and not unordered:
             yield f"law 3: {life.entity} is suspended although CDAP was asked: {life.reason}"
         # Without records a denied or failed request is under way until it counts as lost.
-        # Nor does any clock order what was journalled far ahead.
-        unordered = any(each.name in simulation.unordered for each in touching(simulation, life.entity))
         recordless = simulation.scenario.deployment is Deployment.RECORDLESS
         if life.state is State.CONTESTED and not (recordless or unordered):
             users = {user for each in touching(simulation, life.entity) if each.allowed for user in _names(each)}
@@ -181,4 +210,4 @@ def _names(request: Request) -> set[str]:
 
 def gains(simulation: Simulation) -> set[EntityId]:
     """What the adversary holds."""
-    return {entity for entity in NAMES if simulation.pipeline.ranger.holder(entity) == ADVERSARY}
+    return {entity for entity in ALL if simulation.pipeline.ranger.holder(entity) == ADVERSARY}

@@ -84,8 +84,13 @@ def check_of(entity: EntityId, request: Request, stamp: Json) -> Json:
     }
 
 
-def record_of(request: Request, checks: list[Json], clock: tuple[int, int], *, stamped: bool = True) -> Json:
-    """The record as the extension sends it; earlier releases of it stamp no checks."""
+def record_of(
+    request: Request, checks: list[Json], clock: tuple[int, int], *, stamped: bool = True, by_cdap: bool = False
+) -> Json:
+    """The record as the extension sends it; earlier releases of it stamp no checks.
+
+    `by_cdap`: CDAP sent the request to itself, so it has no address of a client.
+    """
     method, path = method_and_path(request)
     if not stamped:
         stamps = ("id", "process", "at")
@@ -97,6 +102,7 @@ def record_of(request: Request, checks: list[Json], clock: tuple[int, int], *, s
         "method": method,
         "uri": path,
         "code": request.status,
+        **({} if by_cdap else {"user_ip": "10.1.2.3"}),
         "started": started,
         "ended": ended,
         "checks": checks,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
-from spark_sync.ledger import absence, fold, matching
+from spark_sync.ledger import absence, fold, matching, recorded_request, refusal
 from spark_sync.ledger.event import NEVER, Outcome
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.request import UNKNOWN, Interval
@@ -21,10 +21,12 @@ _claim = fold._EntityFold._claim
 _named_by = matching._named_by
 _concerns = matching.concerns
 _open = matching._open
+_steps = refusal.deletion_steps
+_refusals = refusal.Refusals.of
 _left_by = absence._left_by
 _naming = matching._naming
 _horizons = watermarks.horizons
-_united = matching._united
+_united = recorded_request._united
 _contested = fold.contested
 
 
@@ -44,7 +46,7 @@ def _earliest_arrival_wins() -> Iterator[None]:
         found = _claim(self, first, floor)
         return replace(found, users=first.users, doubt="")
 
-    with patch.object(fold._EntityFold, "_claim", claim), patch.object(matching, "_united", _by_started):
+    with patch.object(fold._EntityFold, "_claim", claim), patch.object(recorded_request, "_united", _by_started):
         yield
 
 
@@ -134,6 +136,24 @@ def _not_what_it_is_in(entity: Any, event: Any) -> bool:
     return _concerns(entity, event) and event.entity == entity
 
 
+def _backwards() -> Any:
+    return {name: replace(step, place=-step.place) for name, step in _steps().items()}
+
+
+def _by_the_record_alone(entity: Any, events: Any) -> Any:
+    return refusal.Refusals(entity, [event for event in events if event.request])
+
+
+def _by_the_journal_alone(entity: Any, events: Any) -> Any:
+    """As if a record of CDAP's own request had named every refused check that was journalled."""
+    named = [
+        replace(event, request="403", requested=event.started, ended=event.started)
+        for event in events
+        if not event.request
+    ]
+    return refusal.Refusals(entity, named)
+
+
 def _ends_with_any_version(*args: Any) -> Any:
     return set()
 
@@ -157,6 +177,8 @@ RARE: Final = {
     "what no service journalled waits for its watermark only": 11_050,
     "the watermark of another service is ignored": 930,
     "a clock far ahead lets others decide": 3_171,
+    "a refusal counts that only a record names": 23_917,
+    "a refusal counts that only the journal has": 1_840,
 }
 """Where the search begins for what few scenarios show."""
 
@@ -183,6 +205,11 @@ MUTANTS: dict[str, Mutant] = {
     "a line of lower rank names the user": _swap(matching, "_naming", _own_lines_before_ranks),
     "what no service journalled waits for its watermark only": _swap(FoldSettings, "is_held_back", lambda *_: False),
     "the watermark of another service is ignored": _swap(watermarks, "horizons", _own_watermark_only),
+    "a refused check spares nothing": _swap(refusal.Refusals, "spared", lambda *_: set()),
+    "a refused check spares what CDAP deletes before": _swap(refusal, "deletion_steps", _backwards),
+    "a refused check spares what had a check of its own": _swap(refusal, "_may_be_during", lambda *_: False),
+    "a refusal counts that only a record names": _swap(refusal.Refusals, "of", _by_the_record_alone),
+    "a refusal counts that only the journal has": _swap(refusal.Refusals, "of", _by_the_journal_alone),
     "a clock far ahead is believed": _swap(watermarks, "MOST_AHEAD", NEVER),
     "a clock far ahead lets others decide": _swap(watermarks, "horizons", _ahead_lets_others_decide),
     "a doubt keeps the grant": _swap(fold, "contested", _doubt_keeps_the_grant),

@@ -23,6 +23,7 @@ DATASETS = (EntityId("dataset", ("n1", "kv")), EntityId("dataset", ("n1", "logs"
 APP = EntityId("application", ("n1", "Shop"))
 LIB = EntityId("artifact", ("n1", "lib"))
 NAMES = (NS, *DATASETS, APP, LIB)
+OTHER_APP = EntityId("application", ("n1", "Cart"))
 
 
 class Secret(StrEnum):
@@ -55,12 +56,16 @@ class Deployment(StrEnum):
 
 @dataclass
 class Forgery:
-    """What the adversary writes with what they hold: as if `user` had created, or deleted, the entity."""
+    """What the adversary writes with what they hold: as if `user` had created, or deleted, the entity.
+
+    `refuses`: as if CDAP had been refused to delete it for them while it deletes the namespace.
+    """
 
     at: int
     entity: EntityId
     user: str
     deletes: bool
+    refuses: bool = False
 
 
 @dataclass
@@ -78,7 +83,8 @@ class Scenario:
     """Everything that is drawn before the simulation begins.
 
     `edge`: a log of higher rank than the router's, which then names any user of a pool. `silent`: for how long at most
-    a service may publish nothing. `steps`: when the clock of CDAP's host is set, and by how much.
+    a service may publish nothing. `steps`: when the clock of CDAP's host is set, and by how much. `stepwise`: CDAP
+    deletes what is in a namespace step by step, and checks each entity.
     """
 
     seed: int
@@ -102,6 +108,7 @@ class Scenario:
     router_offset: int = 0
     sync_offset: int = 0
     steps: list[tuple[int, int]] = field(default_factory=list)
+    stepwise: bool = False
     known: tuple[EntityId, ...] = ()
     loss: float = 0.0
     garbage: float = 0.0
@@ -162,7 +169,44 @@ def draw(seed: int) -> Scenario:
     _decide_early(random.Random(f"early {seed}"), scenario)
     _set_clocks(random.Random(f"clock {seed}"), scenario)
     _set_clock_ahead(random.Random(f"ahead {seed}"), scenario)
+    _refuse(random.Random(f"refuse {seed}"), scenario)
     return scenario
+
+
+def _refuse(rng: random.Random, scenario: Scenario) -> None:
+    """Someone deletes a namespace in which others have something, and others meddle at that moment."""
+    if scenario.deployment not in (Deployment.ONE_SERVICE, Deployment.TWO_SERVICES) or rng.random() >= 0.03:
+        return
+    scenario.stepwise = True
+    users = [*HONEST, *([ADVERSARY] * 3 if scenario.adversary else [])]
+    owner, at = rng.choice(users), scenario.end
+    if rng.random() < 0.8:
+        _add(rng, scenario, ADMIN, Act.DELETE, NS, at)
+        at += 30 * MINUTE
+    _add(rng, scenario, owner, Act.CREATE, NS, at)
+    for entity in rng.sample([*DATASETS, APP, OTHER_APP, LIB], rng.randint(1, 5)):
+        at += MINUTE
+        _add(rng, scenario, owner if rng.random() < 0.7 else rng.choice(users), Act.CREATE, entity, at)
+    at += 30 * MINUTE
+    scenario.runs += [at - MINUTE, at - 2 * MINUTE]
+    _add(rng, scenario, owner, Act.DELETE, NS, at)
+    deletion = scenario.requests[-1]
+    deletion.effect = deletion.checked + rng.choice([3, 300, 9_000])
+    deletion.ended = deletion.effect + rng.choice([1, 900])
+    forges = scenario.secret in (Secret.AUDIT, Secret.ENFORCE)
+    if rng.random() < (0.8 if forges else 0.3):
+        deletion.failure = Failure.BROKEN
+    others = ((owner, Act.DELETE, NS), (owner, Act.DELETE_ALL, DATASETS[0]), (owner, Act.DELETE, rng.choice(DATASETS)))
+    created = ((rng.choice(users), Act.CREATE, entity) for entity in (NS, rng.choice([*DATASETS, APP, LIB])))
+    for user, act, entity in (*others, *created):
+        if rng.random() < 0.3:
+            within = deletion.checked + rng.randrange(deletion.ended - deletion.checked)
+            _add(rng, scenario, user, act, entity, rng.choice([within, within, deletion.ended + MINUTE]))
+    scenario.runs += [deletion.ended + wait for wait in (1_500, 6_000, 65_000, 14 * MINUTE)]
+    if forges:
+        for _ in range(rng.randint(1, 2)):
+            within = deletion.checked + rng.randrange(deletion.ended - deletion.checked)
+            scenario.forgeries.append(Forgery(within, rng.choice(DATASETS), owner, deletes=True, refuses=True))
 
 
 def _set_clock_ahead(rng: random.Random, scenario: Scenario) -> None:

@@ -8,7 +8,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ranger_cdap.cdap.entity import EntityId
@@ -37,6 +37,7 @@ from tests.simulation.lines import (
     record_of,
     router_line,
 )
+from tests.simulation.namespace_deletion import NamespaceDeletion
 from tests.simulation.pipeline import Killed, MemoryLedger, Pipeline
 from tests.simulation.scenario import ADVERSARY, HONEST, LIB, MINUTE, START, Deployment, Forgery, Scenario, Secret
 
@@ -98,6 +99,7 @@ class Simulation:
         self.history: list[tuple[int, dict[tuple[str, ...], str]]] = []
         self.owners: dict[tuple[EntityId, int], set[str]] = {}
         self.unreported: list[str] = []
+        self.refused: list[NamespaceDeletion] = []
 
     def play(self, quiet_runs: int = QUIET_RUNS) -> Simulation:
         scenario = self.scenario
@@ -108,15 +110,15 @@ class Simulation:
         self.pipeline.ledger.enter_baseline(taken, scenario.known, versions)
         self.listed = tuple(self.pipeline.ledger.rows.values())
         for request in scenario.requests:
-            self._at(request.checked, lambda request=request: self._check(request))
+            self.at(request.checked, lambda request=request: self._check(request))
         for at, _ in scenario.steps:
-            self._at(at, lambda: self.happened.update(["clock set"]))
+            self.at(at, lambda: self.happened.update(["clock set"]))
         for at in scenario.restarts:
-            self._at(at, self._restart)
+            self.at(at, self._restart)
         for forgery in scenario.forgeries:
-            self._at(forgery.at, lambda forgery=forgery: self._forge(forgery))
+            self.at(forgery.at, lambda forgery=forgery: self._forge(forgery))
         for n, at in enumerate(scenario.runs):
-            self._at(at, lambda n=n: self.run(scenario.kills.get(n)))
+            self.at(at, lambda n=n: self.run(scenario.kills.get(n)))
         while self._queue:
             self.now, _, step = heapq.heappop(self._queue)
             step()
@@ -132,7 +134,7 @@ class Simulation:
     def request(self, request: Request) -> None:
         """One more request, alone."""
         self.scenario.requests.append(request)
-        self._at(request.checked, lambda: self._check(request))
+        self.at(request.checked, lambda: self._check(request))
         while self._queue:
             self.now, _, step = heapq.heappop(self._queue)
             step()
@@ -202,7 +204,6 @@ class Simulation:
         request.process = self.process
         request.principal = principal_of(request)
         request.allowed = self._may(request)
-        at = self.stamps.clock(self.process, self.now)
         stamps = []
         service = self._service()
         time = self._service_time(service)
@@ -210,17 +211,18 @@ class Simulation:
             self.unordered.add(request.name)
         request.listed = self._checked(request)
         for entity in request.listed:
-            stamp = {"id": self.stamps.id(), "process": self.stamps.process(self.process), "at": at}
-            stamps.append(check_of(entity, request, stamp))
-            if request.allowed:
-                self._journal(stamps[-1], ENFORCER, service)
+            stamps.append(check_of(entity, request, self.stamp()))
+            self.journal(stamps[-1], ENFORCER, service)
         self.checks[request.name] = stamps
         if not request.allowed:
             request.status = 403
-            self._at(self.now + 1, lambda: self._finish(request))
+            self.at(self.now + 1, lambda: self._finish(request))
             return
-        self._at(request.effect, lambda: self._act(request))
-        self._at(request.ended, lambda: self._finish(request))
+        if self.scenario.stepwise and request.act is Act.DELETE and request.entities[0].type == "namespace":
+            NamespaceDeletion(self, request).begin()
+        else:
+            self.at(request.effect, lambda: self._act(request))
+        self.at(request.ended, lambda: self._finish(request))
 
     def _checked(self, request: Request) -> tuple[EntityId, ...]:
         if request.act is Act.DELETE_ALL:
@@ -278,7 +280,7 @@ class Simulation:
             garbled = rng.random() < self.scenario.garbage
             for copy in range(copies):
                 at = self.now + delay + copy * 4_000
-                self._at(at, lambda: self._store(line, AUDITOR, garbled=garbled))
+                self.at(at, lambda: self.store(line, AUDITOR, garbled=garbled))
             self.happened["repeated record"] += copies > 1
             if garbled:
                 self.garbled.add(request.name)
@@ -339,15 +341,24 @@ class Simulation:
         self.received[service] = max(self.received[service] + 1, now)
         return self.received[service]
 
-    def _journal(self, check: dict[str, Any], caller: str, service: str) -> None:
-        if not self.scenario.deployment.is_journalled:
+    def stamp(self) -> dict[str, Any]:
+        """The stamp of a check that CDAP makes now."""
+        at = self.stamps.clock(self.process, self.now)
+        return {"id": self.stamps.id(), "process": self.stamps.process(self.process), "at": at}
+
+    def journal(self, check: dict[str, Any], caller: str, service: str = "") -> None:
+        """Journal a check that is allowed, or refused where CDAP may be deleting a namespace."""
+        ends = check["type"] != "NAMESPACE" and check["permissions"] == ["STANDARD.DELETE"]
+        if not self.scenario.deployment.is_journalled or not (check["allowed"] or ends):
             return
+        service = service or self._service()
         said = {"v": 1, "instance": INSTANCE, "frame": ""}
         said |= {name: check[name] for name in ("process", "at", "principal", "type", "parts", "permissions")}
+        said |= {} if check["allowed"] else {"allowed": False}
         line = {"id": check["id"], "caller": caller, "received": self._stamp(service), "check": said}
         self._put(line, service)
 
-    def _store(self, record: dict[str, Any], caller: str, *, garbled: bool = False) -> None:
+    def store(self, record: dict[str, Any], caller: str, *, garbled: bool = False) -> None:
         name = hashlib.sha256(json.dumps([caller, record]).encode()).hexdigest()
         service = self._service()
         line = {"id": name, "caller": caller, "received": self._stamp(service), "record": record}
@@ -372,12 +383,15 @@ class Simulation:
             f"forged {self._n}", forgery.user, act, (entity,), self.now, self.now, self.now, self.now, version="1.0"
         )
         request.principal, request.allowed, request.status = forgery.user, True, 200
+        if forgery.refuses:
+            self._forge_refusal(replace(request, act=Act.DELETE_ALL, allowed=False, status=403))
+            return
         stamp = {"id": self.stamps.id(), "process": self.stamps.process(self.process), "at": self.now}
         match self.scenario.secret:
             case Secret.AUDIT:
-                self._store(record_of(request, [check_of(entity, request, stamp)], (self.now, self.now + 1)), AUDITOR)
+                self.store(record_of(request, [check_of(entity, request, stamp)], (self.now, self.now + 1)), AUDITOR)
             case Secret.ENFORCE:
-                self._journal(check_of(entity, request, stamp), ENFORCER, self._service())
+                self.journal(check_of(entity, request, stamp), ENFORCER, self._service())
             case Secret.ROUTER:
                 self.streams["router"].lines.append((self.now, router_line(request, self.now, request.user)))
             case Secret.TOPIC if entity.type == "dataset":
@@ -385,6 +399,14 @@ class Simulation:
                 self.streams["audit"].lines.append((self.now, message(forgery.user, entity, self.now, kind)))
             case _:
                 pass
+
+    def _forge_refusal(self, request: Request) -> None:
+        """Say that CDAP was refused a dataset: whoever holds a secret of CDAP may know its processes and clocks."""
+        check, at = check_of(request.entities[0], request, self.stamp()), self.stamps.clock(self.process, self.now)
+        if self.scenario.secret is Secret.AUDIT:
+            self.store(record_of(request, [check], (at, at), by_cdap=True), AUDITOR)
+        else:
+            self.journal(check, ENFORCER)
 
     # The sync job
 
@@ -416,6 +438,6 @@ class Simulation:
 
         return list(events_of(answers(questions(ledger.lives(UNDECIDED_STATES)), look_up), asked))
 
-    def _at(self, time: int, step: Callable[[], None]) -> None:
+    def at(self, time: int, step: Callable[[], None]) -> None:
         self._n += 1
         heapq.heappush(self._queue, (time, self._n, step))

@@ -59,7 +59,7 @@ def enforce(call: HandlerCall) -> Reply:
         existence=journal.existence,
     )
     if not enforced.allowed:
-        journal.discard()
+        journal.refused()
     call.decided("cdap", enforced.allowed)
     return json_reply(
         EnforceReply(
@@ -74,7 +74,7 @@ def enforce(call: HandlerCall) -> Reply:
 
 
 def may_wait(call: HandlerCall) -> bool:
-    """Return true if the check may wait for a disk: the audit's or, if it is allowed, the journal's."""
+    """Return true if the check may wait for a disk: the audit's or the journal's."""
     return audit_waits(call) or (call.state.events is not None and journal_row_of(call.body) is not None)
 
 
@@ -155,11 +155,6 @@ def _denied(reason: str, generation: str) -> EnforceReply:
     return EnforceReply(allowed=False, enforced=True, reason=reason, missing=[], cacheable=False, generation=generation)
 
 
-def _entry(call: HandlerCall) -> Entry | None:
-    events = call.state.events
-    return events.journal.entry(call.caller, call.body) if events is not None else None
-
-
 @dataclass(slots=True)
 class _Journalling:
     """Pending journal entry of a check that the policies allow, and what was known of the entity it may replace."""
@@ -180,7 +175,7 @@ class _Journalling:
         events = self.call.state.events
         if events is None:
             return ""
-        self.entry = _entry(self.call)
+        self.entry = events.journal.entry(self.call.caller, self.call.body)
         try:
             return self._replaced(events) or (_journal(self.call, events, self.entry) if self.entry else "")
         except OSError as e:
@@ -206,12 +201,19 @@ class _Journalling:
                 return f"another request to create {entity} came in between; try again"
         return ""
 
-    def discard(self) -> None:
-        """Close the entry: a check denied after it was journalled creates nothing."""
+    def refused(self) -> None:
+        """Journal the refusal if it may end a deletion; a check denied after it was journalled creates nothing."""
         events = self.call.state.events
-        if events is not None and self.entry is not None:
+        if events is None:
+            return
+        if self.entry is not None:
             events.journal.open.close([self.entry.id])
             events.creations.remove_check(self.entry.check)
+        elif entry := events.journal.entry(self.call.caller, self.call.body, allowed=False):
+            try:
+                events.journal.write(entry, self.call.caller)
+            except OSError:
+                self.call.state.metrics.count(CHECKS_NOT_JOURNALLED)
 
 
 def _journal(call: HandlerCall, events: Events, entry: Entry) -> str:

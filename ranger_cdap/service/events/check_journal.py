@@ -1,4 +1,4 @@
-"""The check journal: allowed checks that may begin or end the life of an entity, written before they are answered.
+"""The check journal: checks that may begin or end the life of an entity, written before they are answered.
 
 CDAP acts only after the answer, so every creation and deletion through a caller with the role `enforce` is in the
 journal before it happens. A caller that also delivers records is not journalled: it could not testify against itself.
@@ -18,6 +18,7 @@ import msgspec
 
 from ranger_cdap.cdap.checks.check_table import calling_methods
 from ranger_cdap.cdap.creations import ChangeKind, JournalRow, load_creations
+from ranger_cdap.cdap.deletions import may_be_refused
 from ranger_cdap.cdap.entity import resolve_entity
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidEntity
@@ -62,10 +63,15 @@ def journal_row_of(body: EnforceRequest) -> JournalRow | None:
     return None if _nearest(body) in frames.early or not frames.preview.isdisjoint(methods) else row
 
 
-def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
-    """Return the journal entry of an allowed check; None if it begins and ends nothing. Pure."""
+def entry_of(body: EnforceRequest, instance: str, *, allowed: bool = True) -> Entry | None:
+    """Return the journal entry of a check; None if it begins and ends nothing. Pure.
+
+    A refused check ends the deletion of a namespace if CDAP made it for that.
+    """
     stamp, row = body.check, journal_row_of(body)
     if stamp is None or row is None:
+        return None
+    if not allowed and not (row.kind is ChangeKind.DELETE and may_be_refused(row.checked.name)):
         return None
     frame = _nearest(body)
     check = JournalledCheck(
@@ -78,6 +84,7 @@ def entry_of(body: EnforceRequest, instance: str) -> Entry | None:
         parts=body.entity.parts,
         permissions=body.permissions,
         frame=frame,
+        allowed=allowed,
     )
     scheduled = frame in load_creations().frames.schedule
     return Entry(stamp.id, check, row.kind, row.kind is ChangeKind.CREATE and (not row.child or scheduled))
@@ -162,10 +169,10 @@ class CheckJournal:
         unlimited = frozenset({settings.master.name, *settings.sync.non_creators})
         return cls(store, settings.cdap.instance, OpenChecks(UNFINISHED_AFTER), unlimited)
 
-    def entry(self, caller: Caller, body: EnforceRequest) -> Entry | None:
-        """Return the entry to write before the check is allowed, if any."""
+    def entry(self, caller: Caller, body: EnforceRequest, *, allowed: bool = True) -> Entry | None:
+        """Return the entry to write before the check is answered, if any."""
         believed = CallerRole.ENFORCE in caller.roles and CallerRole.AUDIT not in caller.roles
-        return entry_of(body, self._instance) if believed else None
+        return entry_of(body, self._instance, allowed=allowed) if believed else None
 
     def refusal(self, entry: Entry) -> str:
         """Return the reason why the user may create no more for now; empty if allowed, and the check is then open."""

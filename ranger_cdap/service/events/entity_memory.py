@@ -79,11 +79,6 @@ class EntityMemory:
         except OSError as e:
             _log.error("which entities exist cannot be remembered: %s", e)
 
-    @property
-    def is_complete(self) -> bool:
-        """Return true if an inventory that counts names all entities that existed."""
-        return self._complete
-
     def existence(self, entity: EntityId, user: str) -> Existence:
         """Return what is known of the entity to decide a check of that user."""
         known = self._known.get(entity)

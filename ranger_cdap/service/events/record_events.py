@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Literal
 from urllib.parse import unquote
@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import msgspec
 
 from ranger_cdap.cdap.creations import ChangeKind, RequestPattern, RequestRow, load_creations
+from ranger_cdap.cdap.deletions import deletion_steps, may_be_refused
 from ranger_cdap.cdap.entity import EntityId, EntityType, entity_id
 from ranger_cdap.errors import InvalidEntity
 from ranger_cdap.service.wire.event_wire import CheckRecord, JournalledCheck, Record
@@ -42,7 +43,7 @@ class RecordedChange:
     after `ended`, by the clock of process `clock`; `requested` is when the request began. `requester` sent it, if
     `user` is a user whom CDAP impersonates for them. `check` is the check's id, `request` method, path and status.
     `version`: the one that was created or, for a deletion, the only one that was deleted. `child`: the check is about
-    entities of that type below.
+    entities of that type below. `refused`: the check was refused, on an entity of that type in this one.
     """
 
     kind: ChangeKind
@@ -58,6 +59,7 @@ class RecordedChange:
     version: str = ""
     child: str = ""
     requested: int = 0
+    refused: str = ""
 
     @property
     def time(self) -> int:
@@ -109,6 +111,43 @@ def changes_in(record: Record) -> Iterator[RecordedChange]:
                 child=about.child,
                 requested=record.started,
             )
+
+
+def refusals_in(record: Record) -> Iterator[RecordedChange]:
+    """Yield the refused checks by which the deletion of a namespace may have ended: this request, or one of it."""
+    if not 300 <= record.code < 500 or all(check.allowed for check in record.checks):
+        return
+    path = record.uri.partition("?")[0]
+    if not any(_deletes_a_namespace(row, record, path) for row in _rows().get(record.method, _NO_ROWS)):
+        return
+    for check in record.checks:
+        if check.allowed or not (check.id and check.process and check.at) or isinstance(check.child_type, str):
+            continue
+        asked = JournalledCheck(
+            v=record.v, instance=record.instance, process=check.process, at=check.at, principal=check.principal,
+            type=check.type, parts=check.parts, permissions=check.permissions, frame="",
+        )  # fmt: skip
+        if refusal := refusal_of_check(asked, check.id, max(check.at, record.ended)):
+            text = request_text(record.method, path, record.code)
+            yield replace(refusal, request=text, requested=record.started)
+
+
+def refusal_of_check(check: JournalledCheck, id_: str, ended: int) -> RecordedChange | None:
+    """Return the refusal of a check in the deletion of a namespace; `None` if that needs no such check."""
+    row = load_creations().journal_row(check.type, check.permissions)
+    if row is None or row.kind is not ChangeKind.DELETE or not may_be_refused(row.checked.name) or not check.parts:
+        return None
+    return RecordedChange(
+        kind=ChangeKind.DELETE,
+        entity=EntityId("namespace", (check.parts[0],)),
+        outcome="nothing",
+        user=check.principal,
+        started=check.at,
+        ended=ended,
+        clock=check.process,
+        check=id_,
+        refused=row.checked.name,
+    )
 
 
 def creations_and_deletions(record: Record) -> Iterator[RecordedChange]:
@@ -174,6 +213,15 @@ def is_well_formed(entity: EntityId) -> bool:
     except InvalidEntity:
         return False
     return True
+
+
+def _deletes_a_namespace(row: RequestRow, record: Record, path: str) -> bool:
+    """Return true if a request deletes a namespace, or CDAP sends it to itself to delete what is in one."""
+    if not row.several or row.kind is not ChangeKind.DELETE or names_in_path(row.request, path) is None:
+        return False
+    step = deletion_steps().get(row.entity.name)
+    # The router adds the address of the client, so that no user's request passes for one of CDAP.
+    return row.entity.name == "namespace" or (step is not None and step.separate and not record.user_ip)
 
 
 def _may_change(check: CheckRecord) -> bool:

@@ -65,7 +65,7 @@ class StoredRecord(Strict, frozen=True, omit_defaults=True):
 
 
 class JournalledCheck(Strict, frozen=True, omit_defaults=True, kw_only=True):
-    """Allowed check that may begin or end the life of an entity.
+    """Allowed check that may begin or end the life of an entity, or refused one that may end a deletion.
 
     `frame` is the nearest calling method of CDAP, empty if the request had none.
     """
@@ -79,6 +79,7 @@ class JournalledCheck(Strict, frozen=True, omit_defaults=True, kw_only=True):
     parts: list[str]
     permissions: list[str]
     frame: str
+    allowed: bool = True
 
 
 class StoredCheck(Strict, frozen=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""An allowed check that may begin or end a life is on the disk before it is answered, and no other check is."""
+"""A check that may begin a life, or end one or a deletion, is on the disk before it is answered, and no other is."""
 
 from __future__ import annotations
 
@@ -145,6 +145,39 @@ def test_of_cdaps_real_checks_the_last_of_each_creation_is_journalled() -> None:
     assert {operation: found[operation] for operation in single} == single
 
 
+MAY_END_A_DELETION: dict[str, Json] = {
+    "a dataset": question(permissions=[DELETE]),
+    "an application": question(of=APP, permissions=[DELETE]),
+    "a module": question(of=("DATASET_MODULE", "ns1", "m"), permissions=[DELETE]),
+    "an artifact": question(of=("ARTIFACT", "ns1", "jar", "1.0.0"), permissions=[GET, DELETE]),
+}
+REFUSED_ALONE: dict[str, Json] = {
+    "a creation": question(),
+    "a creation and a deletion": question(permissions=[DELETE, CREATE]),
+    "a secure key, which CDAP leaves where it is": question(of=KEY, permissions=[DELETE]),
+    "a profile, which CDAP does not check": question(of=("PROFILE", "ns1", "p"), permissions=[DELETE]),
+    "the namespace itself": question(of=("NAMESPACE", "ns1"), permissions=[DELETE]),
+    "a schedule": question(of=APP, permissions=[EXECUTE], hint="ProgramScheduleService.delete"),
+    "a read": question(permissions=[GET]),
+    "without a stamp": question(permissions=[DELETE], check=...),
+    "in the namespace system": question(of=("DATASET", "system", "kv"), permissions=[DELETE]),
+}
+
+
+@pytest.mark.parametrize("case", MAY_END_A_DELETION)
+def test_a_refused_check_in_the_deletion_of_a_namespace_is_journalled(case: str) -> None:
+    asked = msgspec.convert(MAY_END_A_DELETION[case], EnforceRequest)
+    found = entry_of(asked, "cdap", allowed=False)
+    assert found is not None
+    assert (found.check.allowed, found.creates) == (False, False)
+    assert found.check == msgspec.structs.replace(entry_of(asked, "cdap").check, allowed=False)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("case", REFUSED_ALONE)
+def test_no_other_refused_check_is_journalled(case: str) -> None:
+    assert entry_of(msgspec.convert(REFUSED_ALONE[case], EnforceRequest), "cdap", allowed=False) is None
+
+
 NAMES = st.text(max_size=8) | st.sampled_from(["ns1", "kv", "system", "*"])
 
 
@@ -206,8 +239,27 @@ def test_an_entry_says_who_asked_and_what(tmp_path: Path, events: Path) -> None:
     }
 
 
+def test_a_refusal_is_on_the_disk_when_the_answer_comes(world: World, events: Path) -> None:
+    answer = ask(world, question(user="bob", permissions=[DELETE]))
+    assert not answer["allowed"]
+    (line,) = on_disk(events)
+    assert (line["id"], line["caller"], line["check"]["principal"], line["check"]["allowed"]) == (
+        ID, "enforce", "bob", False,
+    )  # fmt: skip
+    assert figure(world, "checks_open") == 0
+
+
+def test_a_disk_that_refuses_a_refusal_allows_nothing(world: World, events: Path) -> None:
+    with full_disk(10):
+        refused = ask(world, question(user="bob", permissions=[DELETE]))
+    assert (refused["allowed"], refused["cacheable"]) == (False, False)
+    assert "journalled" not in refused["reason"]
+    assert figure(world, "checks_not_journalled_total") == 1
+    assert on_disk(events) == []
+
+
 def test_nothing_is_journalled_for_what_is_denied_or_only_asked(world: World, events: Path) -> None:
-    assert not ask(world, question(user="bob"))["allowed"]
+    assert not ask(world, question(user="bob"))["allowed"], "a creation"
     assert not ask(world, question(principal={"name": "alice", "type": "GROUP"}))["allowed"]
     assert ask(world, question(permissions=[GET]))["cacheable"]
     assert ask(world, question(check=...))["cacheable"], "an extension that sends no stamp"

@@ -158,14 +158,13 @@ def test_without_an_inventory_nothing_is_absent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("taken", "counts"), [(BEGAN, True), (BEGAN - MARGIN, True), (BEGAN - MARGIN - 1, False)])
 def test_an_inventory_counts_if_the_memory_began_before_it(taken: int, counts: bool, tmp_path: Path) -> None:
     made = memory(tmp_path, DESK, taken=taken)
-    assert made.is_complete is counts
     assert made.existence(SHOP, "bob") is (Existence.ABSENT if counts else Existence.UNKNOWN)
     assert made.existence(DESK, "bob") is (Existence.THERE if counts else Existence.UNKNOWN)
 
 
 def test_an_older_inventory_does_not_count(tmp_path: Path) -> None:
     memory(tmp_path, taken=BEGAN + 2)
-    assert not memory(tmp_path, taken=BEGAN + 1).is_complete
+    assert memory(tmp_path, taken=BEGAN + 1).existence(SHOP, "bob") is Existence.UNKNOWN
 
 
 def test_of_the_namespace_system_nothing_is_absent(tmp_path: Path) -> None:
