@@ -119,6 +119,7 @@ def world(
     *,
     bridge: bool = False,
     enforce: EnforceSettings = EnforceSettings(),  # noqa: B008 a frozen value
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[World]:
     """All three, with the jar of that name; `site` are more settings of cdap-site.xml."""
     with decision_service(ranger, directory, master_create, profile, bridge=bridge, enforce=enforce) as (
@@ -142,7 +143,7 @@ def world(
         }
         key_store = secrets.token_urlsafe(18)
         with InMemoryCdap(
-            directory / "cdap", extension | dict(site or {}), {"security.store.file.password": key_store}
+            directory / "cdap", extension | dict(site or {}), {"security.store.file.password": key_store}, environment
         ) as cdap:
             known = [caller.secret.reveal() for caller in settings.service.callers if caller.secret]
             yield World(ranger, service, cdap, settings, (*known, key_store))

@@ -62,11 +62,18 @@ def missing_part() -> str | None:
 class InMemoryCdap(AbstractContextManager["InMemoryCdap"]):
     """A CDAP that lives in a directory; what it says goes to `cdap.log` there.
 
-    `site` are settings of cdap-site.xml, `secrets` those of cdap-security.xml.
+    `site` are settings of cdap-site.xml, `secrets` those of cdap-security.xml, `environment` variables of its process.
     """
 
-    def __init__(self, directory: Path, site: Mapping[str, str], secrets: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        site: Mapping[str, str],
+        secrets: Mapping[str, str],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._directory = directory
+        self._environment = {"HADOOP_USER_NAME": MASTER, **(environment or {})}
         data = {"local.data.dir": str(directory / "data"), "security.store.file.path": str(directory / "keys")}
         self._files = {"cdap-site.xml": SITE | data | dict(site), "cdap-security.xml": secrets}
         self._process: subprocess.Popen[str] | None = None
@@ -93,7 +100,7 @@ class InMemoryCdap(AbstractContextManager["InMemoryCdap"]):
             self._process = subprocess.Popen(
                 [JAVA, *JVM_OPTIONS, "-cp", class_path, "rangercdap.cdap.Main"],
                 cwd=self._directory,
-                env={**os.environ, "HADOOP_USER_NAME": MASTER},
+                env={**os.environ, **self._environment},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
