@@ -96,13 +96,13 @@ def run_once(
                 counts=counts_of(groups),
                 outdated=outdated_grants(groups, planning.gives, planning.terms),
             )
-        unread = _look(ledger, settings, planning, ranger, now)
+        went_back, unread = _look(ledger, settings, planning, ranger, now)
         progress(SENDING)
         with removal_audit(settings, now=now) as audited:
             outcomes, error = push(ledger, settings, ranger, planning=planning, audited=audited, progress=progress)
         granted = tuple(outcome.life for outcome in outcomes if outcome.life.state is State.APPLIED)
         revoked = tuple(outcome.step.life for outcome in outcomes if outcome.revoked)
-        notified = notify(settings) if granted or revoked else ()
+        notified = notify(settings) if granted or revoked or went_back else ()
         if settings.sync.confirm.url:
             # After the grants, which need not wait for CDAP; answers are folded once everything before them is read.
             progress("asking CDAP what exists")
@@ -134,6 +134,7 @@ def run_once(
             notified=notified,
             undecided=undecided,
             silent=known_until(settings, marks, now).silent,
+            went_back=went_back,
         )
 
 
@@ -152,18 +153,22 @@ def _look(
     planning: PlanSettings,
     ranger: PolicyRest | None,
     now: int,
-) -> RangerAdminError | None:
-    """Make the grants pending that people's edits or changed settings concern; return why they are unread, if so."""
+) -> tuple[str, RangerAdminError | None]:
+    """Make the grants pending that people's edits, a restore of Ranger or changed settings concern.
+
+    Return a sentence if Ranger went back, and why it is unread, if so.
+    """
+    went_back = ""
     try:
-        observe(ledger, settings, planning, now=now, ranger=ranger)
+        went_back = observe(ledger, settings, planning, now=now, ranger=ranger)
         if (
             settings.sync.regrant == "auto"
             and outdated_grants(ledger.grant_groups(), planning.gives, planning.terms).total
         ):
             record(ledger, regrants(ledger, settings, planning, ranger=ranger))
     except RangerAdminError as e:
-        return e
-    return None
+        return went_back, e
+    return went_back, None
 
 
 def fold_settings(

@@ -22,7 +22,8 @@ class RunReport:
     `silent`: sources whose decision service lags so far behind that the hold-back applied.
     `counts`: the ledger after the run, by state. `outdated`: grants by former settings, which `sync regrant` changes.
     `error`: why the push stopped early, `None` if it did not. `notified`: the decision
-    services notified of changes. `undecided`: whether events wait for a
+    services notified of changes. `went_back`: what was healed because Ranger is in an older state than the ledger, in a
+    sentence; empty if it is not. `undecided`: whether events wait for a
     later time of their source. `run_id`: 128 random bits as hexadecimal digits, also the id of the run's trace.
     """
 
@@ -37,6 +38,7 @@ class RunReport:
     error: RangerAdminError | None = None
     notified: tuple[NotifyResult, ...] = ()
     undecided: bool = False
+    went_back: str = ""
     run_id: str = ""
 
     @property

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ranger_cdap.config import Settings
+from spark_sync.grants.observe import Observation, last_observation
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.rights_of_others import shown_rights
 from spark_sync.ingest.dead_letters import rejected_lines
@@ -36,6 +37,7 @@ class StatusReport:
     events. `ahead`: the number of events with a time in the future, `clocks_ahead`: the sources whose decision service
     has a clock far ahead. `silent`: sources whose decision service lags so far behind
     that the hold-back applies. `outdated`: grants by former settings. `dead_letters`: the number of rejected lines.
+    `observation`: the last look at Ranger, and when it was last found to have gone back.
     """
 
     now: int
@@ -50,6 +52,7 @@ class StatusReport:
     silent: tuple[str, ...] = ()
     dead_letters: int = 0
     outdated: OutdatedGrants | None = None
+    observation: Observation = field(default_factory=Observation)
 
     @property
     def lag(self) -> int | None:
@@ -99,4 +102,5 @@ def status(settings: Settings, *, now: int) -> StatusReport:
         silent=known.silent,
         dead_letters=rejected_lines(settings.sync.state_dir),
         outdated=outdated_grants(groups, planning.gives, planning.terms),
+        observation=last_observation(settings.sync.state_dir),
     )

@@ -33,8 +33,8 @@ def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
 
     Policies, roles, tags and users older than those this host has used are refused, because they may restore a
     revoked right. After a restore of Ranger, review what was lost, then accept the older version once with
-    --allow-older; a running service picks it up with its next download. Then settle the
-    sync job's grants: `ranger-cdap sync reconcile`.
+    --allow-older; a running service picks it up with its next download. If the sync job writes grants, run
+    `ranger-cdap sync run` before, then `ranger-cdap sync reconcile`.
     """
     settings = invocation.settings
     options = engine_options(settings, plugin_manager())
@@ -51,8 +51,8 @@ def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
             rows.append((name, snapshot.versions))
     if allow_older:
         invocation.messages.print(
-            "if the sync job writes grants, run `ranger-cdap sync reconcile` where it runs: it lists those that the "
-            "restore brought back (`stale`) or lost (`missing`); `--revoke` and `--adopt` settle them"
+            "if the sync job writes grants, run `ranger-cdap sync run` where it runs: it revokes those that a restore "
+            "brought back and writes those that it lost; `ranger-cdap sync reconcile` then lists the rest"
         )
     if invocation.as_json:
         invocation.print_json([{"service": name} | _numbers(versions) for name, versions in rows])

@@ -54,6 +54,8 @@ def regrant(invocation: Invocation, yes: bool, entities: tuple[EntityId, ...]) -
 
 def print_regrant(invocation: Invocation, report: RegrantReport, *, sent: bool) -> None:
     """Print the changes of a regrant, as they would be sent or were."""
+    if report.went_back:
+        invocation.console.print(report.went_back, style="red")
     if report.kept:
         invocation.print_table(["kept", "entity", "creator", "why"], rows(report.kept))
     if not sent:
@@ -87,6 +89,7 @@ def to_json(report: RegrantReport) -> dict[str, object]:
         "planned": [planned.to_json(step) for step in report.planned],
         "kept": [as_json(life) for life in report.kept],
         "sent": [as_json(outcome.life) | {"change": change_of(outcome)} for outcome in report.outcomes],
+        "went_back": report.went_back,
         "trouble": str(report.error or ""),
     }
 

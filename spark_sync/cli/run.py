@@ -163,7 +163,7 @@ def _print_changes(invocation: Invocation, report: RunReport) -> None:
     """Print what one run of many changed or rejected; as JSON, one object per line."""
     if invocation.as_json:
         invocation.console.print(json.dumps(to_json(report), default=str))
-    elif report.granted or report.revoked or any(source.rejected for source in report.sources):
+    elif report.granted or report.revoked or report.went_back or any(source.rejected for source in report.sources):
         print_report(invocation, report)
 
 
@@ -192,6 +192,8 @@ def _print_sources(invocation: Invocation, report: RunReport) -> None:
 def print_report(invocation: Invocation, report: RunReport) -> None:
     """Print a run: what was read, granted and revoked, and what waits and why."""
     _print_sources(invocation, report)
+    if report.went_back:
+        invocation.console.print(report.went_back, style="red")
     changes = [("granted", life) for life in report.granted] + [("revoked", life) for life in report.revoked]
     if changes:
         invocation.print_table(
@@ -239,6 +241,7 @@ def to_json(report: RunReport) -> dict[str, object]:
         "silent": list(report.silent),
         "notified": [{"url": each.url, "problem": str(each) if each.problem else ""} for each in report.notified],
         "unchanged": report.unchanged,
+        "went_back": report.went_back,
         "counts": {state.value: count for state, count in report.counts.items()},
         "outdated": outdated_json(report.outdated),
         "trouble": report.trouble,

@@ -56,6 +56,8 @@ def print_status(invocation: Invocation, report: StatusReport) -> None:
         )
     for source in sorted({*report.silent} - {*report.clocks_ahead}):
         print_line(f"silent: the decision service of source `{source}`; its events are decided after the hold-back")
+    if report.observation.went_back:
+        print_line(f"{_when(report.observation.noticed)}: {report.observation.went_back}")
     if oldest := report.oldest_pending:
         waited = _ago(report.now - oldest.begun.time)
         print_line(f"oldest pending: {oldest.entity} for `{oldest.creator}`, for {waited}")
@@ -111,6 +113,9 @@ def to_json(report: StatusReport) -> dict[str, object]:
         "silent": list(report.silent),
         "dead_letters": report.dead_letters,
         "outdated": outdated_json(report.outdated),
+        "went_back": {"noticed": _when(report.observation.noticed), "what": report.observation.went_back}
+        if report.observation.went_back
+        else None,
     }
 
 

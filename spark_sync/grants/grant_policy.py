@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
+from uuid import UUID
 
 import msgspec
 
 from ranger_cdap.cdap.grant import CREATORS_LABEL, Grant, comparable, grant_guid, items_of, resources_of
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.ledger.life import Life
+from spark_sync.ledger.life import Life, State
 
 DESCRIPTION = (
     "What the creator of this entity got by creating it. Written by ranger-cdap sync, deleted with the entity."
@@ -29,6 +31,7 @@ LISTED: Final = 2
 Ranger accepts one enabled policy for each list of resources, so that ours stands beside a policy that lists it once.
 """
 MOST_LISTED: Final = 10
+_OURS_BY_GUID = 5  # the version of our guids; Ranger's own are of version 4
 
 
 def guid_of(life: Life, instance: str) -> str:
@@ -40,6 +43,28 @@ def former_guids(life: Life, instance: str) -> Iterator[str]:
     """Yield the guids of the life's policies that became a person's."""
     for copy in range(life.copy):
         yield grant_guid(instance, life.entity, life.number, copy)
+
+
+def seen(policy: Policy) -> dict[str, Any]:
+    """Return the fields of a life that say which policy was seen last, and which version of it."""
+    return {
+        "policy_id": -1 if policy.id is None else policy.id,
+        "policy_version": -1 if policy.version is None else policy.version,
+    }
+
+
+def deleted_manually(life: Life) -> Life:
+    """Return the life once its policy is gone; that counts as a version, so that one that comes back is older."""
+    taken = life.taken or f"taken: policy {life.policy_id} was deleted"
+    version = life.policy_version + (not life.taken)
+    return life.become(State.BLOCKED, reason=taken, taken=taken, policy_version=version)
+
+
+def may_be_ours(policy: Policy) -> bool:
+    """Return whether the guid of a policy may be that of a life."""
+    with suppress(ValueError):
+        return UUID(policy.guid).version == _OURS_BY_GUID
+    return False
 
 
 def policy_for(life: Life, grant: Grant, *, service: str, delegate_admin: bool, group: str = "") -> Policy:

@@ -1,77 +1,137 @@
 """`observe`: what people have done to the policies of lives since the last look, at most once a minute.
 
 Law: a creator keeps the right for as long as the life is open, whatever people do to our policy, unless they took it.
-A policy that they moved to another resource is theirs, and the next push writes one anew.
+A policy that they moved to another resource is theirs, and the next push writes one anew. A restore of Ranger is not
+their doing (`went_back`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from ranger_cdap.cdap.grant import FORMER_LABEL, granted_resource
+from ranger_cdap.cdap.named_entities import named_entities
 from ranger_cdap.config import Settings
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import content_of, guid_of
+from spark_sync.grants.grant_policy import content_of, deleted_manually, guid_of, may_be_ours, seen
 from spark_sync.grants.own_right import covers
 from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings, own_right
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.push import ranger_admin
 from spark_sync.grants.rights_of_others import by_entity, left_on
+from spark_sync.grants.went_back import sentence, went_back
 from spark_sync.ledger.ledger import Ledger, LedgerChange
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.life import DOUBTED_STATES, GRANTING_STATES, Life, State
 from spark_sync.ledger.state_file import write_state
 
 EVERY: Final = 60_000
 """Milliseconds between looks: one of 100,000 policies takes Ranger Admin seconds."""
 _FILE: Final = "observed.json"
+_OBSERVED: Final = (State.APPLIED, State.BLOCKED)
+_HELD: Final = (*GRANTING_STATES, *DOUBTED_STATES, State.CLOSING)
+"""The states of lives whose policies may be in Ranger."""
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """Times of the last look, and of the last one that found Ranger to have gone back, in epoch milliseconds."""
+
+    looked: int = 0
+    noticed: int = 0
+    went_back: str = ""
+
+
+class Look(NamedTuple):
+    """Lives that a look at Ranger changes, and a sentence if Ranger went back."""
+
+    changed: list[Life]
+    went_back: str = ""
 
 
 def observe(
     ledger: Ledger, settings: Settings, planning: PlanSettings, *, now: int, ranger: PolicyRest | None = None
-) -> None:
-    """Record in the ledger which grants people took, moved away or gave back.
+) -> str:
+    """Record in the ledger what people did to grants and, if Ranger went back, which are to be healed.
+
+    Return a sentence in that case.
 
     Raises:
         SyncError: the time of this look cannot be recorded.
         RangerAdminError: Ranger Admin cannot be read; nothing is recorded.
     """
-    file = settings.sync.state_dir / _FILE
+    before = last_observation(settings.sync.state_dir)
     # In this order: a run that follows comes every second, and must not read all lives for nothing.
-    if 0 <= now - _looked(file) < EVERY:
-        return
-    lives, left = ledger.lives((State.APPLIED, State.BLOCKED)), ledger.lives_with_rights_left()
-    if not lives and not left:
-        return
+    if 0 <= now - before.looked < EVERY:
+        return ""
+    if not any(group.state in (*_OBSERVED, *DOUBTED_STATES, State.CLOSED) for group, _ in ledger.grant_groups()):
+        return ""
     connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
     with connection as reader:
-        changed = list(changes(lives, left, ledger, reader, planning))
+        changed, went_back = look(ledger, reader, planning)
     ledger.record(LedgerChange(life.entity, (life,)) for life in changed)
-    write_state(file, {"looked": now})
+    noticed = (now, went_back) if went_back else (before.noticed, before.went_back)
+    write_state(settings.sync.state_dir / _FILE, Observation(now, *noticed))
+    return went_back
 
 
-def changes(
-    lives: Iterable[Life], left: Collection[Life], ledger: Ledger, ranger: PolicyRest, planning: PlanSettings
-) -> Iterator[Life]:
-    """Yield the lives that people's edits of policies change; `left`: those with rights of others on their entities.
+def look(ledger: Ledger, ranger: PolicyRest, planning: PlanSettings) -> Look:
+    """Return the lives that people's edits of policies, or a restore of Ranger, change.
 
     A policy of ours that is not listed is looked up.
     """
-    listed = ranger.list_policies(planning.service)
-    named = by_entity(listed, planning.instance) if left else {}
-    yield from (after for life in left if (after := left_on(life, named, ledger, ranger, planning)) != life)
+    listed, instance = ranger.list_policies(planning.service), planning.instance
     policies = {policy.guid: policy for policy in listed}
-    for life in lives:
-        if not (life.applied or life.taken):
-            continue
-        guid = guid_of(life, planning.instance)
-        there = policies.get(guid) or ranger.policy_by_guid(planning.service, guid)
-        if (after := observed(life, there, planning)) != life:
-            yield after
+    found = [(life, policies.get(guid_of(life, instance))) for life in ledger.lives(_HELD)]
+    found = [
+        (life, there or (ranger.policy_by_guid(planning.service, guid_of(life, instance)) if _is_seen(life) else None))
+        for life, there in found
+    ]
+    known = {there.guid for _, there in found if there}
+    others = _lives_of(filter(may_be_ours, (each for each in listed if each.guid not in known)), ledger, instance)
+    others = [life for life in others if life.state not in _HELD]
+    healed = went_back(
+        [*found, *((each, policies.get(guid_of(each, instance))) for each in others)], policies, instance
+    )
+    left = ledger.lives_with_rights_left()
+    if healed is not None:  # rights of others that had been revoked may be back
+        left += [each for each in _lives_of(listed, ledger, instance) if each.state is State.CLOSED and each.is_deleted]
+    named = by_entity(listed, instance) if left else {}
+    changes = [
+        *((life, left_on(life, named, ledger, ranger, planning)) for life in left),
+        *((life, observed(life, there, planning)) for life, there in found if _is_seen(life)),
+        *(healed or ()),
+    ]
+    changed = {(after.entity, after.number): after for before, after in changes if after != before}
+    return Look(list(changed.values()), "" if healed is None else sentence(healed))
+
+
+def last_observation(state_dir: Path) -> Observation:
+    """Return what the last look noted; nothing if that cannot be read."""
+    try:
+        return msgspec.json.decode((state_dir / _FILE).read_bytes(), type=Observation)
+    except (OSError, msgspec.MsgspecError):
+        return Observation()
+
+
+def _is_seen(life: Life) -> bool:
+    """Return whether edits of the life's policy by people change it."""
+    return life.state in _OBSERVED and bool(life.applied or life.taken)
+
+
+def _lives_of(policies: Iterable[Policy], ledger: Ledger, instance: str) -> list[Life]:
+    """Return the lives of the entities that policies name."""
+    named = {
+        entity
+        for policy in policies
+        for one in (policy.resources, *policy.additional_resources)
+        for where, entity in named_entities(one)
+        if where == instance
+    }
+    return ledger.find_lives(entities=named) if named else []
 
 
 def observed(life: Life, there: Policy | None, planning: PlanSettings) -> Life:
@@ -79,22 +139,15 @@ def observed(life: Life, there: Policy | None, planning: PlanSettings) -> Life:
     moved = there is not None and not covers(there, granted_resource(life.entity, planning.instance))
     if moved and not life.taken:
         return life.become(State.PENDING, reason="", copy=life.copy + 1, **WITHOUT_GRANT)
-    if there is not None and content_of(there) == life.written:
+    if there is None:
+        return deleted_manually(life)
+    if content_of(there) == life.written:
         if not there.additional_resources:  # an older form: a push brings it up to date
             return life.become(State.PENDING, reason="", taken="")
         taken = ""
-    elif there is None:
-        taken = life.taken or f"taken: policy {life.policy_id} was deleted"
     else:
         as_before = moved or (life.taken and FORMER_LABEL in there.policy_labels)
         taken = life.taken if as_before else own_right(life, planning).taken_from(there)
     if taken:
-        return life.become(State.BLOCKED, reason=taken, taken=taken)
-    return life.become(State.APPLIED if life.applied else State.PENDING, reason="", taken="")
-
-
-def _looked(file: Path) -> int:
-    try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, int]).get("looked", 0)
-    except (OSError, msgspec.MsgspecError):
-        return 0
+        return life.become(State.BLOCKED, reason=taken, taken=taken, **seen(there))
+    return life.become(State.APPLIED if life.applied else State.PENDING, reason="", taken="", **seen(there))

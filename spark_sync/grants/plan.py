@@ -128,6 +128,8 @@ def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
 
 
 def _granting(life: Life, settings: PlanSettings) -> Step:
+    if life.is_from_backup:
+        return _revocation(life, life.become(State.PENDING, reason="", **WITHOUT_GRANT), settings)
     user, terms = life.creator or "", _terms(life, settings)
     wanted = settings.resultant(life.entity, user, life.accesses) if life.accesses else ()
     if not wanted:
@@ -145,14 +147,15 @@ def _granting(life: Life, settings: PlanSettings) -> Step:
 def own_right(life: Life, settings: PlanSettings, wanted: tuple[str, ...] = ()) -> OwnRight:
     """Return what a policy of the life that people have edited gives its creator by our doing.
 
-    `wanted`: the access types that a killed run may have sent, if the ledger does not record any.
+    `wanted`: the access types that a killed run may have sent, if the ledger does not record any. In a policy of before
+    a restore it may have been any.
     """
     patterns = {settings.extra_group, *([life.terms.extra_group] if life.terms else [])}
     groups = set[str]()
     for pattern in patterns:
         with suppress(UnsafeGrant):
             groups.add(group_for(life.entity, pattern))
-    accesses = frozenset(life.applied or wanted or life.accesses or ACCESS_TYPES)
+    accesses = frozenset((not life.is_from_backup and (life.applied or wanted or life.accesses)) or ACCESS_TYPES)
     return OwnRight(life.holder, accesses, groups=frozenset(groups - {""}))
 
 

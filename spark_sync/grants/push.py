@@ -146,8 +146,9 @@ def _without_rights_of_others(
     """
     done: dict[tuple[EntityId, int], Life] = {}
     error, wanted = None, list[Life]()
-    for life in (each.life for each in ended if each.life.state is State.CLOSED and each.life.is_deleted):
-        if may_revoke(life, planning):
+    for step, life, *_ in (each for each in ended if each.life.state is State.CLOSED and each.life.is_deleted):
+        # By now people may have given rights for the next entity of that name.
+        if may_revoke(life, planning) and not step.life.is_from_backup:
             wanted.append(life)
         else:
             done[life.entity, life.number] = replace(life, reason=joined(life.reason, RIGHTS_UNREAD))

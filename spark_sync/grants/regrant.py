@@ -13,7 +13,7 @@ from typing import Any
 from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import content_of
+from spark_sync.grants.grant_policy import content_of, seen
 from spark_sync.grants.plan import (
     WITHOUT_GRANT,
     CreateGrant,
@@ -37,7 +37,7 @@ def regranted(life: Life, there: Policy | None, settings: PlanSettings) -> Life:
         there: our policy of the life in Ranger; `None` without one.
     """
     wanted, group = settings.gives.get(life.entity.type), GrantGroup.of(life)
-    if wanted is None or not group.follows_settings:
+    if wanted is None or not group.follows_settings or life.is_from_backup:
         return life
     accesses = life.accesses if set(life.accesses) == set(wanted) else tuple(a for a in ACCESS_TYPES if a in wanted)
     change = _Change(
@@ -111,8 +111,7 @@ class _Change:
         content = content_of(there)
         if content not in sent_contents(life, self.settings):
             return replace(life, **self.given)  # edited, as the push finds too
-        sent: dict[str, Any] = {"written": content, "policy_id": there.id, "policy_version": there.version}
-        return replace(life, **self.given, **sent)
+        return replace(life, **self.given, **seen(there), written=content)
 
     def _pending(self) -> tuple[Life, Step]:
         pending = self.life.become(State.PENDING, **self.given, reason="")

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ranger_cdap.cdap.grant import CREATORS_LABEL, FORMER_LABEL, MOST_COPIES
 from ranger_cdap.errors import ConflictingChange, NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, as_copy, content_of, listed, overwritten
+from spark_sync.grants.grant_policy import (
+    LISTED,
+    MOST_LISTED,
+    as_copy,
+    content_of,
+    deleted_manually,
+    listed,
+    overwritten,
+    seen,
+)
 from spark_sync.grants.own_right import covers, given, touches
 from spark_sync.grants.plan import WITHOUT_GRANT, CreateGrant, NoOp, RevokePolicy, Step
 from spark_sync.grants.policy_rest import PolicyRest
@@ -42,10 +51,12 @@ def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
         case CreateGrant():
             life = _create(step, ranger)
             return StepOutcome(step, life, again=life.copy > step.life.copy)
-        case RevokePolicy() if step.done.is_open and (taken := _taken_before(step, ranger)) != step.life.taken:
-            return StepOutcome(step, replace(step.life, taken=taken), again=True)
+        case RevokePolicy() if step.done.is_open and (seen := _seen_before(step, ranger)).taken != step.life.taken:
+            return StepOutcome(step, seen, again=True)
         case RevokePolicy():
-            return StepOutcome(step, *_revoke(step, ranger))
+            life, revoked = _revoke(step, ranger)
+            again = life.state is State.PENDING and not life.is_from_backup
+            return StepOutcome(step, life, revoked, again=again)
         case NoOp():
             return StepOutcome(step, step.done)
 
@@ -68,7 +79,7 @@ def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
         ours = ranger.policy_by_guid(policy.service, policy.guid)
         if ours is None:
             if refusal is None:
-                return _taken(step, f"taken: policy {life.policy_id} was deleted")
+                return deleted_manually(life)
             if isinstance(refusal, ConflictingChange) or not is_taken(refusal):
                 raise refusal
             return _applied(step, _beside_others(ranger.create_policy, policy, LISTED))
@@ -109,7 +120,7 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, ranger: P
     if edited:
         written = life.written or wanted
         if reason := step.right.taken_from(ours):
-            return _taken(step, reason, ours)
+            return _taken(step, reason, **seen(ours))
         policy = replaced(ours, policy_items=[*step.right.out_of(ours).policy_items, *policy.policy_items])
         if given(policy) == given(ours):
             return _applied(step, ours, written=written)
@@ -121,10 +132,8 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, ranger: P
     return replace(applied, state=State.BLOCKED, reason=reason) if reason else applied
 
 
-def _taken(step: CreateGrant, reason: str, ours: Policy | None = None) -> Life:
-    life = step.life
-    known = {} if ours is None else {"policy_id": -1 if ours.id is None else ours.id}
-    return life.become(State.BLOCKED, reason=reason, taken=reason, **known)
+def _taken(step: CreateGrant, reason: str, **known: Any) -> Life:
+    return step.life.become(State.BLOCKED, reason=reason, taken=reason, **known)
 
 
 def _refused(step: CreateGrant, refusal: RequestRejected) -> Life:
@@ -141,29 +150,31 @@ def _applied(step: CreateGrant, policy: Policy, *, written: str = "") -> Life:
         applied=step.grant.accesses,
         written=written or content_of(policy),
         terms=step.terms,
-        policy_id=-1 if policy.id is None else policy.id,
-        policy_version=-1 if policy.version is None else policy.version,
+        **seen(policy),
     )
 
 
-def _taken_before(step: RevokePolicy, ranger: PolicyRest) -> str:
-    """Return how a person has taken the right of an open life that is about to be revoked, empty if not.
+def _seen_before(step: RevokePolicy, ranger: PolicyRest) -> Life:
+    """Return an open life that is about to be revoked, with how a person has taken its right, if so.
 
     It is recorded first: once the right is taken out of the policy, nothing in Ranger shows it.
     """
     life = step.life
+    if life.is_from_backup:
+        return life
     written = as_copy(step.policy, life, life.copy)
     ours = ranger.policy_by_guid(written.service, written.guid)
     if ours is None or FORMER_LABEL in ours.policy_labels or not covers(ours, _resource(step)):
-        return life.taken
-    return "" if content_of(ours) in step.contents else step.right.taken_from(ours)
+        return life
+    taken = "" if content_of(ours) in step.contents else step.right.taken_from(ours)
+    return replace(life, taken=taken, **seen(ours))
 
 
 def _revoke(step: RevokePolicy, ranger: PolicyRest) -> tuple[Life, bool]:
     """Return the resulting life, and whether anything was revoked here.
 
     A policy that is left is a person's from then on, and so labelled: should the life get its grant again, it is
-    another policy.
+    another policy. Its version is recorded, so that an older one shows that Ranger went back.
     """
     life, done, revoked = step.life, step.done, False
     for copy in range(MOST_COPIES):
@@ -171,18 +182,20 @@ def _revoke(step: RevokePolicy, ranger: PolicyRest) -> tuple[Life, bool]:
         ours = ranger.policy_by_guid(written.service, written.guid)
         if ours is not None and ours.id is not None:
             try:
-                rest = _rest(step, ours, written)
+                rest = answer = _rest(step, ours, written)
                 if rest is None:
                     ranger.delete_policy(ours.id)
-                elif rest is not ours and (lost := overwritten(ours, ranger.update_policy(rest))):
-                    return life.become(life.stuck_state, reason=lost), True
+                elif rest is not ours:
+                    answer = ranger.update_policy(rest)
+                    if lost := overwritten(ours, answer):
+                        return life.become(life.stuck_state, reason=lost), True
             except NotFound:  # deleted concurrently, as wanted
-                rest = ours
+                rest = answer = ours
             except RequestRejected as e:
                 return life.become(life.stuck_state, reason=str(e)), revoked
             revoked = revoked or rest is not ours
-            if rest is not None and copy >= life.copy:
-                done = replace(done, copy=copy + 1)
+            if answer is not None and copy + 1 >= life.copy:
+                done = replace(done, copy=max(copy + 1, life.copy), **seen(answer) | {"policy_id": -1})
             if rest is not None and rest is not ours and not rest.is_enabled:
                 done = replace(done, reason=f"policy {ours.id} (`{ours.name}`) has no items left and is disabled")
         if copy >= life.copy and (ours is None or touches(ours, _resource(step))):

@@ -85,6 +85,9 @@ class Ledger(Protocol):
     def lives_of(self, entity: EntityId) -> list[Life]:
         """Return all lives of one entity, by number."""
 
+    def find_lives(self, *, entities: Collection[EntityId]) -> list[Life]:
+        """Return all lives of these entities, by entity and number; with none of all."""
+
     def lives_with_rights_left(self) -> list[Life]:
         """Return the closed lives on whose entities others have rights, or may have (`RIGHTS_LEFT`)."""
 

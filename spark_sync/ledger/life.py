@@ -19,7 +19,7 @@ class State(StrEnum):
     it was created before it was deleted; grants nothing. `known`: exists, without a grant. `pending`: the grant is to
     be written. `applied`: it is in Ranger. `suspended`: the grant is revoked until it is known whether the entity still
     exists. `blocked`, `failed`: the sync job or Ranger refuses it, see the reason. `closing`: the entity is deleted,
-    rights on it are still to be revoked. `closed`: deleted, nothing is pending.
+    rights on it are still to be revoked. `closed`: deleted, nothing is pending, unless Ranger brings it back.
     """
 
     UNCONFIRMED = "unconfirmed"
@@ -63,7 +63,7 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
         {State.FAILED, State.PENDING, State.APPLIED, State.BLOCKED, State.KNOWN, State.CLOSING, *DOUBTED_STATES}
     ),
     State.CLOSING: frozenset({State.CLOSING, State.CLOSED}),
-    State.CLOSED: frozenset(),
+    State.CLOSED: frozenset({State.CLOSING}),
 }
 
 MANUAL: Final = "by hand"
@@ -75,6 +75,9 @@ RECONCILED: Final = "reconcile"
 RIGHTS_LEFT: Final = "rights of others stay on it"
 """Part of the reason of a closed life on whose entity others have rights, or may have; stored in the ledger."""
 RIGHTS_UNREAD: Final = f"{RIGHTS_LEFT}, unless a look at Ranger shows none"
+
+RELEASED: Final = "released: its policy is administered manually"
+"""The reason of a life whose policy was released; stored in the ledger. Reconciling does not report it."""
 
 NOT_BY_REQUEST: Final = ("", MANUAL)
 """The sources of lives without a request: the baseline and manual overrides."""
@@ -118,7 +121,8 @@ class Life:
     `creator`: its owner; `None` if the baseline found it. `source`, `event`: the event that says so. `begun`, `ended`:
     positions in the order of events; `certain`: when its first successful request was over (epoch milliseconds).
     `accesses`: the access types the creator is to get; `applied`: those our policy gives them; `written`: its content
-    as sent (SHA-256). `policy_id`, `policy_version`: that policy, -1 for none.
+    as sent (SHA-256). `policy_id`, `policy_version`: that policy as it was last seen, -1 for none; its deletion by a
+    person counts as a version.
 
     `candidates`: the users who may have created a contested life. `former`: the holder of the grant before it was
     contested. `revoke`: a contested or suspended life may still have a grant in Ranger. `versions`: those of the
@@ -166,6 +170,11 @@ class Life:
         return self.creator or self.former
 
     @property
+    def is_from_backup(self) -> bool:
+        """Return whether Ranger went back since: nothing in its policy proves what people did, until it is removed."""
+        return self.policy_id >= 0 and self.policy_version < 0
+
+    @property
     def is_left_to_people(self) -> bool:
         """Return whether a policy of this life, if there is one, is administered manually."""
         return self.terms == MANUAL_TERMS and not self.accesses
@@ -178,7 +187,8 @@ class Life:
     @property
     def stuck_state(self) -> State:
         """Return the state if the grant cannot be revoked: unchanged if it must be, else `blocked`."""
-        return self.state if self.state in (State.CLOSING, *DOUBTED_STATES) else State.BLOCKED
+        stays = self.is_from_backup or self.state in (State.CLOSING, *DOUBTED_STATES)
+        return self.state if stays else State.BLOCKED
 
     @property
     def is_open(self) -> bool:

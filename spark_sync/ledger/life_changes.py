@@ -49,7 +49,7 @@ def restored(life: Life) -> Life:
         # The settings would grant more than the adopted policy did.
         state = State.APPLIED if life.revoke else State.BLOCKED
         reason = "" if life.revoke else "its adopted policy was revoked in the meantime; `sync retry` writes a new one"
-    elif life.revoke and not life.taken:  # else a look shows whether the person gave it back
+    elif life.revoke and not life.taken and not life.is_from_backup:  # else a look shows whether it was given back
         # A run that was killed may have deleted the policy, so that its absence is no manual change.
         life = replace(life, policy_id=-1, policy_version=-1, applied=())
     return replace(life, creator=creator, state=state, reason=reason, candidates=(), former="", revoke=False)

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
-from uuid import UUID
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_type
@@ -17,20 +16,16 @@ from ranger_cdap.cdap.named_entities import exact_entity
 from ranger_cdap.errors import UnsafeGrant
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import content_of, former_guids, guid_of
+from spark_sync.grants.grant_policy import content_of, former_guids, guid_of, may_be_ours
 from spark_sync.grants.plan import PlanSettings, own_right, sent_contents
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.grants.rights_of_others import by_entity
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.life import GRANTING_STATES, Life, State
+from spark_sync.ledger.life import GRANTING_STATES, RELEASED, Life, State
 
-RELEASED: Final = "released: its policy is administered manually"
-"""The reason of a life whose policy was released; stored in the ledger. Reconciling does not report it."""
 AHEAD: Final = 16
 """Numbers beyond the newest known life to try for a policy of ours: the ledger may be an old copy."""
 BEGINNING: Final = Position(0, after_creations=False, source="", id="")
-
-_OURS_BY_GUID = 5  # the version of our guids; Ranger's own are of version 4
 
 
 class Drift(StrEnum):
@@ -237,13 +232,6 @@ def _users(policy: Policy, entity: EntityId, instance: str) -> Iterator[str]:
     for user in sorted({user for item in policy.policy_items for user in item.users}):
         with suppress(UnsafeGrant):
             yield grant_for(entity, user, instance, ACCESS_TYPES, non_creators=()).user
-
-
-def may_be_ours(policy: Policy) -> bool:
-    """Return whether the guid of a policy may be that of a life."""
-    with suppress(ValueError):
-        return UUID(policy.guid).version == _OURS_BY_GUID
-    return False
 
 
 def unexplained(lives: Iterable[Life], policies: Iterable[Policy], instance: str) -> Iterator[Policy]:

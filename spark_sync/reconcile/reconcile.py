@@ -12,7 +12,7 @@ from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import guid_of
+from spark_sync.grants.grant_policy import guid_of, may_be_ours
 from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
@@ -26,7 +26,6 @@ from spark_sync.reconcile.drift import (
     Facts,
     drift_of,
     find_drift,
-    may_be_ours,
     named_entity,
     survey,
     unexplained,

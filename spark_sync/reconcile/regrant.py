@@ -14,6 +14,7 @@ from typing import Final
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
+from spark_sync.grants.observe import look
 from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
@@ -34,13 +35,14 @@ FOLLOWING_STATES: Final = (State.KNOWN, State.PENDING, State.APPLIED, State.FAIL
 class RegrantReport:
     """Result of a regrant. `planned`: the steps that bring grants in line with the settings. `kept`: lives that a
     manual change keeps as they are, with the reason. `outcomes`: of all that was sent, if it was. `error`: why that
-    stopped early, `None` if it did not.
+    stopped early, `None` if it did not. `went_back`: as of a run.
     """
 
     planned: tuple[Step, ...]
     kept: tuple[Life, ...] = ()
     outcomes: tuple[StepOutcome, ...] = ()
     error: RangerAdminError | None = None
+    went_back: str = ""
 
 
 def regrant(
@@ -65,6 +67,13 @@ def regrant(
     """
     with manual_ledger(settings) as ledger:
         planning = plan_settings(settings)
+        went_back = ""
+        if send:
+            # A push would take for a person's edit what a restore of Ranger changed.
+            connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
+            with connection as reader:
+                changed, went_back = look(ledger, reader, planning)
+            ledger.record(LedgerChange(life.entity, (life,)) for life in changed)
         changes = regrants(ledger, settings, planning, entities=entities, ranger=ranger)
         sent = [after for before, after in changes if is_changed(before, after)]
         kept = tuple(after for _, after in changes if after.state is State.BLOCKED)
@@ -74,7 +83,7 @@ def regrant(
         record(ledger, changes)
         progress(SENDING)
         outcomes, error = push(ledger, settings, ranger, planning=planning, progress=progress)
-    return RegrantReport(planned, kept, tuple(outcomes), error)
+    return RegrantReport(planned, kept, tuple(outcomes), error, went_back)
 
 
 def regrants(

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from ranger_cdap.cdap.grant import ACCESS_TYPES, held
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import content_of
+from spark_sync.grants.grant_policy import content_of, seen
 from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.fold import baseline_position
 from spark_sync.ledger.ledger import LedgerChange
-from spark_sync.ledger.life import MANUAL_TERMS, RECONCILED, Life, State
-from spark_sync.reconcile.drift import BEGINNING, RELEASED, Drift, DriftFinding, Facts, drift_of
+from spark_sync.ledger.life import MANUAL_TERMS, RECONCILED, RELEASED, Life, State
+from spark_sync.reconcile.drift import BEGINNING, Drift, DriftFinding, Facts, drift_of
 
 _LEFT_TO_PEOPLE: Final[dict[str, Any]] = {
     **WITHOUT_GRANT,
@@ -203,8 +203,7 @@ def _policy_fields(policy: Policy, user: str) -> dict[str, Any]:
     return {
         "applied": tuple(access for access in ACCESS_TYPES if access in there),
         "written": content_of(policy),
-        "policy_id": -1 if policy.id is None else policy.id,
-        "policy_version": -1 if policy.version is None else policy.version,
+        **seen(policy),
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import is_creators_policy
-from spark_sync.grants.observe import changes
+from spark_sync.grants.observe import look
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.push import push
 from spark_sync.ledger.ledger import LedgerChange
@@ -24,8 +24,7 @@ OTHER = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["other"]}}
 def look_and_push(estate: Estate, ledger: MemoryLedger) -> None:
     """A run, as far as it concerns Ranger."""
     planning = plan_settings(estate.settings)
-    lives, left = ledger.lives((State.APPLIED, State.BLOCKED)), ledger.lives_with_rights_left()
-    seen = list(changes(lives, left, ledger, estate.admin, planning))  # type: ignore[arg-type]
+    seen = look(ledger, estate.admin, planning).changed  # type: ignore[arg-type]
     ledger.record([LedgerChange(each.entity, (each,)) for each in seen])
     assert push(ledger, estate.settings).error is None  # type: ignore[arg-type]
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.grants.grant_policy import content_of
-from spark_sync.grants.observe import changes
+from spark_sync.grants.grant_policy import content_of, seen
+from spark_sync.grants.observe import look
 from spark_sync.grants.plan import plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.push import push
@@ -27,11 +27,11 @@ def test_a_policy_that_lists_its_entity_once_and_not_as_now_is_updated_in_place(
     (step,) = plan([pending], plan_settings(estate.settings))
     older = msgspec.structs.replace(step.policy, additional_resources=[], name="creator of ns1.kv")  # type: ignore[union-attr]
     made = estate.admin.create_policy(older)
-    of_ours = {"written": content_of(made), "policy_id": made.id or -1, "applied": pending.accesses}
+    of_ours = {"written": content_of(made), **seen(made), "applied": pending.accesses}
     granted = replace(pending, state=State.APPLIED, **of_ours)
     planning, ledger = plan_settings(estate.settings), MemoryLedger([granted])
-    (seen,) = changes([granted], [], ledger, estate.admin, planning)  # type: ignore[arg-type]
-    ledger.record([LedgerChange(seen.entity, (seen,))])
+    (changed,) = look(ledger, estate.admin, planning).changed  # type: ignore[arg-type]
+    ledger.record([LedgerChange(changed.entity, (changed,))])
     assert push(ledger, estate.settings).error is None  # type: ignore[arg-type]
     (now,) = ledger.rows.values()
     after = estate.admin.policy_by_id(made.id or -1)

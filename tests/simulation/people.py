@@ -21,7 +21,7 @@ from ranger_cdap.errors import ConflictingChange, NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource
 from spark_sync.grants.grant_policy import content_of, former_guids, guid_of
-from spark_sync.grants.observe import changes
+from spark_sync.grants.observe import look
 from spark_sync.grants.own_right import covers, touches
 from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
@@ -227,6 +227,11 @@ class World:
         self.delegated: dict[tuple[EntityId, int], bool] = {}
         self.ranger.may_end = self.why_not_ended
         self.happened: Counter[str] = Counter()
+        self.noticed = ""
+        self.may_notice = False
+        self.unproven: dict[str, bool] = {}
+        self.changed: set[str] = set()
+        self.moments: list[tuple[dict[int, Policy], int]] = []
         self.time = 0
 
     def play(self) -> World:
@@ -243,6 +248,7 @@ class World:
     def tick(self) -> None:
         self.time += 10
         self.ranger.now = self.time
+        self.moments.append((dict(self.ranger.policies), self.ranger.last))
 
     # The job
 
@@ -254,13 +260,15 @@ class World:
         taken = [life for life in self.ledger.rows.values() if self.is_taken(life)]
         self.ranger.refused = {guid for life in taken for guid in guids_of(life)}
         try:
-            left = self.ledger.lives_with_rights_left()
-            seen = list(changes(self.ledger.lives((State.APPLIED, State.BLOCKED)), left, ledger, admin, planning))
+            seen, self.noticed = look(ledger, admin, planning)
+            if self.noticed and not self.may_notice:
+                self.ranger.breaches.append(f"law 11: {self.noticed}, but nobody restored it")
             ledger.record([LedgerChange(life.entity, (life,)) for life in seen])
             record(ledger, regrants(ledger, settings, planning, ranger=admin))
             executor = StepExecutor(1, 0.0)
             pushed = push(ledger, settings, admin, planning=planning, executor=executor, audited=self.audit)
             assert pushed.error is None, pushed.error
+            self.may_notice = False
         except Killed:
             self.happened["kill"] += 1
         finally:
@@ -306,6 +314,50 @@ class World:
 
     def is_taken(self, life: Life) -> bool:
         return not self.ranger.taken.isdisjoint(guids_of(life))
+
+    # Restores
+
+    def policies(self) -> dict[str, Policy]:
+        return {policy.guid: policy for policy in self.ranger.policies.values()}
+
+    def restored_to(self, moment: tuple[dict[int, Policy], int]) -> None:
+        """Restore Ranger: people took what the ledger says, and what looks like a later edit of theirs."""
+        before, self.may_notice = self.policies(), True
+        self.ranger.policies, self.ranger.last = dict(moment[0]), moment[1]
+        self.changed |= {guid for guid, policy in self.policies().items() if policy is not before.get(guid)}
+        for life in self.open_lives():
+            guid, on = guid_of(life, "cdap"), granted_resource(life.entity, "cdap")
+            now, taken = self.policies().get(guid), bool(life.taken)
+            if now and now is before.get(guid):
+                taken = taken or guid in self.ranger.taken
+            elif now and (now.id, now.version) >= (life.policy_id, life.policy_version) and covers(now, on):
+                taken = taken or not _gives(now, life.creator or "")
+            self.ranger.taken -= guids_of(life)
+            self.ranger.taken |= {guid} if taken else set()
+
+    def run_after(self, before: dict[str, Policy], kill: int | None = None) -> None:
+        """Law 11: a run after a restore notices it, unless a single policy is gone, which a person may have deleted."""
+        self.tick()
+        applied = {guid_of(life, "cdap"): life for life in self.ledger.lives((State.APPLIED,)) if not life.taken}
+        lost = (applied.keys() & before.keys()) - self.policies().keys()
+        proven = any(
+            policy.id == life.policy_id and (not life.is_open or (policy.version or 0) < life.policy_version)
+            for life in self.ledger.rows.values()
+            if (policy := self.policies().get(guid_of(life, "cdap")))
+        )
+        had = {key for key, life in self.ledger.rows.items() if not life.taken}
+        self.noticed = ""
+        self.job(kill)
+        if kill is None and len(lost) > 1 and not self.noticed:
+            self.ranger.breaches.append(f"law 11: {len(lost)} policies are lost with a restore, and nothing says so")
+        self.unproven |= dict.fromkeys(self.changed, not self.noticed)
+        taken = {
+            guid_of(life, "cdap")
+            for key, life in self.ledger.rows.items()
+            if life.is_open and life.taken and key in had
+        }
+        # A person may have deleted a policy before the restore, unseen.
+        self.ranger.taken |= {guid for guid in taken if not (self.noticed and proven and guid in before)}
 
     # Saves of people
 
@@ -564,12 +616,30 @@ def _by(tool: Tool) -> Callable[[World], bool]:
 
 def _remove_policy(world: World) -> bool:
     policy = world.some_policy()
-    if policy is None or policy.id is None:
-        return False
+    known = [life for life in world.ledger.lives((State.APPLIED,)) if not life.taken]
+    if policy is None or policy.id is None or any(guid_of(life, "cdap") not in world.policies() for life in known):
+        return False  # the second one between two looks would be taken for a restore
     world.ranger.author = "Admin"
     world.ranger.delete_policy(policy.id)
     world.ranger.author = JOB
     world._note(policy, None)
+    return True
+
+
+def _restore(world: World) -> bool:
+    """Ranger is restored from a backup of any earlier moment, perhaps twice, and runs are killed; then one ends."""
+    if world.rng.random() < 0.6:
+        return False  # it is rare
+    for _ in range(world.rng.choice((1, 1, 2))):
+        before = world.policies()
+        world.restored_to(world.rng.choice(world.moments))
+        for _ in range(world.rng.randint(0, 2)):
+            world.tick()
+            world.rng.choice((_create, _delete, _doubt, _doubt_ends, _delegation))(world)
+        if world.rng.random() < 0.5:
+            world.run_after(before, kill=world.rng.randint(0, 12))
+    world.run_after(before)
+    world.changed.clear()
     return True
 
 
@@ -675,7 +745,7 @@ MOVES: tuple[Callable[[World], bool], ...] = (
         _share_and_delete,
         _share_and_delete,
     ),
-    *(_narrow, _move_back, _move_back, *map(_by, TOOLS), _retry),
+    *(_narrow, _move_back, _move_back, *map(_by, TOOLS), _retry, _restore),
 )
 
 
@@ -693,8 +763,13 @@ def breaches(world: World) -> Iterator[str]:
             for policy in world.policies_of(life):
                 held = [each for each in items_in(policy) if each[0] == "policyItems" and each[2] == life.creator]
                 since = FORMER_LABEL in policy.policy_labels and policy.updated_by != JOB  # what people made of it
-                if touches(policy, on) and held and not since:
+                unproven = policy.guid != guid_of(life, "cdap") and world.unproven.get(policy.guid)
+                if touches(policy, on) and held and not since and not unproven:
                     yield f"law 6: {life.creator} keeps {held} in {policy.name} after the end of {life.entity}"
+        elif (life.state is State.BLOCKED and life.taken) or (life.state is State.SUSPENDED and not life.revoke):
+            newest = world.policies().get(guid_of(life, "cdap"))
+            if newest and covers(newest, on) and _gives(newest, life.creator or ""):
+                yield f"law 11: {life.creator} has {life.entity} by {newest.name}, and is {life.state}: {life.reason}"
         elif not world.is_taken(life) and life.state is not State.SUSPENDED:
             given = [policy for policy in world.policies_of(life) if covers(policy, on)]
             if not any(_gives(policy, life.creator or "") for policy in given):
@@ -717,12 +792,18 @@ def _left_on_deleted(world: World) -> Iterator[str]:
             stood = policy.update_time < closed and policy.guid not in later
             if not (named and stood and policy.is_enabled and policy.policy_items):
                 continue
-            if _only_on(policy) == life.entity and not world.why_not_ended(policy):
+            # Which rights of others were revoked the ledger does not know: they are reported only.
+            if (
+                _only_on(policy) == life.entity
+                and not world.why_not_ended(policy)
+                and policy.guid not in world.unproven
+            ):
                 yield f"on_deletion: {policy.name} still gives rights on {life.entity}, which was deleted"
             begun = [
                 each.begun.time
                 for each in world.ledger.rows.values()
                 if each.entity == life.entity and each.number > life.number
             ]
-            if f"policy {policy.id} " not in life.reason and all(policy.update_time < each for each in begun):
+            is_new = any(policy.update_time >= each for each in begun) or world.unproven.get(policy.guid)
+            if f"policy {policy.id} " not in life.reason and not is_new:
                 yield f"on_deletion: nothing says that {policy.name} gives rights on the deleted {life.entity}"

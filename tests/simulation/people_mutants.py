@@ -11,11 +11,11 @@ from ranger_cdap.cdap.grant import FORMER_LABEL
 from ranger_cdap.cdap.named_entities import exact_entity
 from ranger_cdap.policies.manage import change_plan, needed_policies, role_plan
 from ranger_cdap.ranger_model.document import replaced
-from spark_sync.grants import observe, push, rights_of_others, writer
+from spark_sync.grants import observe, push, rights_of_others, went_back, writer
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.own_right import OwnRight
 from spark_sync.grants.plan import WITHOUT_GRANT
-from spark_sync.ledger.life import State
+from spark_sync.ledger.life import Life, State
 
 Mutant = Callable[[], Any]
 
@@ -98,7 +98,7 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
     "what a person took is given again": (_swap(observe, "observed", _given_again), TAKING),
     "a policy that became a person's is written again": (_swap(writer, "as_copy", _first), {"doubt", "move", "retry"}),
     "what a person took is not recorded before it is taken out": (
-        _swap(writer, "_taken_before", lambda step, _: step.life.taken),
+        _swap(writer, "_seen_before", lambda step, _: step.life),
         {"doubt"},
     ),
     "what is left of a policy is not labelled": (_swap(writer, "_rest", _unlabelled), {"doubt"}),
@@ -124,6 +124,17 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
     "needed rights are given in the job's policies": (
         _swap(needed_policies, "is_creators_policy", _nobodys),
         {"plan_apply"},
+    ),
+    "a restore of Ranger is taken for edits of people": (_swap(observe, "went_back", lambda *_: None), {"restore"}),
+    "a guid that is there again counts as one that never went": (
+        _swap(went_back, "_is_there_again", lambda *_: False),
+        {"restore"},
+    ),
+    "an older version counts as a newer one": (_swap(went_back, "_is_older", lambda *_: False), {"restore"}),
+    "several policies that are gone count as deleted": (_swap(went_back, "_SEVERAL", 1_000), {"restore"}),
+    "a right that a restore brought back may be a person's edit": (
+        _swap(Life, "is_from_backup", False),
+        {"restore"},
     ),
 }
 """Each with the moves of which one is made in every seed that shows it."""

@@ -128,6 +128,9 @@ class MemoryLedger:
     def lives_of(self, entity: EntityId) -> list[Life]:
         return sorted((life for life in self.rows.values() if life.entity == entity), key=lambda life: life.number)
 
+    def find_lives(self, *, entities: Collection[EntityId]) -> list[Life]:
+        return [life for entity in sorted(entities) for life in self.lives_of(entity)]
+
     def lives_with_rights_left(self) -> list[Life]:
         return [life for life in self.lives((State.CLOSED,)) if RIGHTS_LEFT in life.reason]
 

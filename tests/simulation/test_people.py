@@ -12,8 +12,13 @@ from tests.simulation.people_mutants import PEOPLE_MUTANTS
 SEEDS = 1_000
 FEWER = 300
 RARELY_SHOWN = {
+    "a guid that is there again counts as one that never went",
     "a right of the next entity goes",
+    "a right that a restore brought back may be a person's edit",
+    "an older version counts as a newer one",
     "needed rights are given in the job's policies",
+    "rights on several entities go",
+    "several policies that are gone count as deleted",
     "what a person took is not recorded before it is taken out",
     "what is left of a policy is not labelled",
 }

@@ -26,7 +26,14 @@ from spark_sync.report import RunReport, SourceReport
 
 BEGUN = Position(101, False, "test", "1")
 APPLIED = Life(
-    EntityId("dataset", ("ns1", "a.b")), 1, "alice", BEGUN, State.APPLIED, accesses=("read", "write"), policy_id=7
+    EntityId("dataset", ("ns1", "a.b")),
+    1,
+    "alice",
+    BEGUN,
+    State.APPLIED,
+    accesses=("read", "write"),
+    policy_id=7,
+    policy_version=1,
 )
 BLOCKED = Life(EntityId("namespace", ("ns1",)), 1, "public", BEGUN, State.BLOCKED, reason="not one user")
 
@@ -129,6 +136,7 @@ def test_the_same_for_programs() -> None:
         "silent": [],
         "notified": [],
         "unchanged": 4,
+        "went_back": "",
         "counts": {"applied": 5, "blocked": 0},
         "outdated": None,
         "trouble": "",
@@ -140,8 +148,8 @@ def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: py
     entities = [EntityId("dataset", ("ns1", f"d{n}")) for n in range(4)]
     pending = [
         Life(entities[0], 1, "alice", BEGUN, State.PENDING, accesses=("read",)),
-        Life(entities[1], 1, "alice", BEGUN, State.PENDING, accesses=("read",), policy_id=11),
-        Life(entities[2], 1, "alice", BEGUN, State.CLOSING, accesses=("write",), policy_id=12),
+        Life(entities[1], 1, "alice", BEGUN, State.PENDING, accesses=("read",), policy_id=11, policy_version=1),
+        Life(entities[2], 1, "alice", BEGUN, State.CLOSING, accesses=("write",), policy_id=12, policy_version=1),
         Life(entities[3], 1, "public", BEGUN, State.PENDING, accesses=("read",)),
     ]
     given = replace(report(), planned=tuple(plan(pending, settings)))

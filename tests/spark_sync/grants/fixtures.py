@@ -94,6 +94,9 @@ class MemoryLedger:
         self.rows = {(life.entity, life.number): life for life in lives}
         self.records = 0
 
+    def find_lives(self, *, entities: Collection[EntityId]) -> list[Life]:
+        return [life for entity in sorted(entities) for life in self.lives_of(entity)]
+
     def lives_with_rights_left(self) -> list[Life]:
         return [life for life in self.lives((State.CLOSED,)) if RIGHTS_LEFT in life.reason]
 

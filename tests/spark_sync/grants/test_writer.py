@@ -17,8 +17,8 @@ from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError, Reque
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants import observe
 from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, content_of, guid_of, listed, overwritten
-from spark_sync.grants.observe import changes
 from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, former_contents, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.refusals import RESOURCE_TAKEN
@@ -212,8 +212,8 @@ def test_what_a_person_gives_back_after_a_doubt_is_brought_up_to_date(ranger: Ra
     ledger = MemoryLedger([applied])
 
     def look() -> None:
-        seen = changes(ledger.lives((State.APPLIED, State.BLOCKED)), [], ledger, ranger.sync, planning)  # type: ignore[arg-type]
-        ledger.record([LedgerChange(each.entity, (each,)) for each in list(seen)])
+        seen = observe.look(ledger, ranger.sync, planning).changed  # type: ignore[arg-type]
+        ledger.record([LedgerChange(each.entity, (each,)) for each in seen])
 
     if not blocked:
         look()

@@ -23,7 +23,7 @@ from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSetti
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 from spark_sync.grants.grant_policy import content_of, guid_of
-from spark_sync.grants.observe import changes
+from spark_sync.grants.observe import look
 from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.push import push
@@ -301,8 +301,7 @@ class Regrants(RuleBasedStateMachine):
 
     def regrant(self) -> None:
         configured = self.configured
-        lives = self.ledger.lives((State.APPLIED, State.BLOCKED))
-        seen = list(changes(lives, [], self.ledger, self.ranger, configured.planning))
+        seen = look(self.ledger, self.ranger, configured.planning).changed
         self.ledger.record([LedgerChange(life.entity, (life,)) for life in seen])
         record(self.ledger, regrants(self.ledger, configured.settings, configured.planning, ranger=self.ranger))
         self.push()
