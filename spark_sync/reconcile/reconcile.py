@@ -29,7 +29,7 @@ from spark_sync.reconcile.drift import (
     may_be_ours,
     named_entity,
     survey,
-    unexplained,
+    unrecorded,
 )
 from spark_sync.reconcile.manual import manual_ledger
 from spark_sync.reconcile.repair import RepairAction, Repairs, repair_all
@@ -98,7 +98,7 @@ def lives_to_compare(
     named = {entity for policy in ours if (entity := named_entity(policy, instance))}
     if len(touched := {*granted, *named, *by_entity(policies, instance), *entities}) <= FEW_EVENTS:
         lives = ledger.find_lives(entities=touched) if touched else []
-        if not any(unexplained(lives, policies, instance)):
+        if all(life for _, life in unrecorded(lives, policies, instance)):
             return lives
     return ledger.lives(list(State))
 
