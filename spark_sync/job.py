@@ -28,7 +28,7 @@ from spark_sync.ledger.ledger_version import CHECKPOINTS, TableVersions, save, v
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, UNDECIDED_STATES, State
 from spark_sync.notify import notify
 from spark_sync.reconcile.confirmation_round import confirm_round
-from spark_sync.reconcile.lost_ledger import check_policies
+from spark_sync.reconcile.lost_ledger import compare
 from spark_sync.reconcile.override_audit import removal_audit
 from spark_sync.reconcile.regrant import record, regrants
 from spark_sync.report import RunReport
@@ -162,18 +162,18 @@ def _compare(
     planning: PlanSettings,
     ranger: PolicyRest | None,
 ) -> RangerAdminError | None:
-    """Check that Ranger knows no more lives than the ledger; return why it is unread, if so.
+    """Compare the ledger with Ranger (`lost_ledger`); return why that is unread, if so.
 
     `before`: the tables when the run began; those that the last run of this process has left need no other look.
 
     Raises:
-        LedgerLost: it does; nothing was sent.
+        LedgerLost: Ranger knows more lives than the ledger; nothing was sent.
     """
     if ledger.compared == before:
         return None
     try:
         with nullcontext(ranger) if ranger else ranger_admin(settings) as reader:
-            check_policies(ledger, reader.list_policies(planning.service), planning.instance)
+            compare(ledger, reader.list_policies(planning.service), planning.instance)
     except RangerAdminError as e:
         return e
     ledger.compared = before

@@ -162,6 +162,15 @@ def test_a_restored_ledger_whose_event_files_are_there_reads_them_again(site: Si
     assert (site.ranger.grants(), site.ranger.policy_version()) == (GRANTS, version)
 
 
+def test_a_grant_of_a_life_that_is_over_when_it_is_read_again_is_revoked(site: Site) -> None:
+    """Restored before the creation, which a newer ledger has granted, and read with the deletion."""
+    site.live()
+    site.restore()
+    site.publish(again(deleted(DS1), "bob", 53, by=20 * HOUR))
+    run(site.settings, WITHOUT_SPARK)
+    assert site.ranger.grants() == {"ns1": "alice", "ns2": "alice"}
+
+
 def test_a_restored_ledger_is_noticed_by_policies_that_it_does_not_know(site: Site) -> None:
     """The names of files of other programs say nothing."""
     site.live(named=True)
