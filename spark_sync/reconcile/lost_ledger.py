@@ -35,7 +35,8 @@ def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> N
     entities = {entity for policy in rest if (entity := named_entity(policy, instance))}
     if not entities:
         return
-    lives = ledger.find_lives(entities=entities) if len(entities) <= FEW_EVENTS else ledger.lives(list(State))
+    found = ledger.find_lives(entities=entities) if len(entities) <= FEW_EVENTS else ledger.lives(list(State))
+    lives = [life for life in found if life.state is not State.UNCONFIRMED]  # which never had a policy
     newest = {life.entity: life.number for life in lives}
     for policy, life in unrecorded(lives, rest, instance):
         if life and life.number > newest.get(life.entity, 0):
