@@ -185,7 +185,7 @@ class LeaseHeld(SyncError):
 
 
 class LedgerLost(SyncError):
-    """The ledger lacks events that its checkpoints say were read; it is not used."""
+    """The ledger lacks events that were read, or lives that Ranger knows: nothing was granted."""
 
     code = "ledger-lost"
     remedy = "Take a new inventory and baseline, then `ranger-cdap sync reconcile --adopt`."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from ranger_cdap.config import Settings
@@ -12,9 +13,10 @@ from spark_sync.grants.observe import observe
 from spark_sync.grants.plan import PlanSettings, plan
 from spark_sync.grants.plan_settings import configured_name, plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.push import SENDING, push
+from spark_sync.grants.push import SENDING, push, ranger_admin
 from spark_sync.grants.ranger_names import RangerNames
 from spark_sync.grants.rights_of_others import shown_rights
+from spark_sync.grants.writer import StepOutcome
 from spark_sync.ingest.ingestion import Ingestion
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.fold import refold
@@ -22,10 +24,11 @@ from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import counts_of, outdated_grants
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger import Baseline, History, Ledger, LedgerChange, Scope
-from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
+from spark_sync.ledger.ledger_version import CHECKPOINTS, TableVersions, save, verify
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, UNDECIDED_STATES, State
 from spark_sync.notify import notify
 from spark_sync.reconcile.confirmation_round import confirm_round
+from spark_sync.reconcile.lost_ledger import compare
 from spark_sync.reconcile.override_audit import removal_audit
 from spark_sync.reconcile.regrant import record, regrants
 from spark_sync.report import RunReport
@@ -68,7 +71,7 @@ def run_once(
     Raises:
         ConfigError: a source or the settings of grants are not usable.
         LeaseHeld: another run is going on.
-        LedgerLost: the ledger is older than what was read, or another one.
+        LedgerLost: the ledger is older than what was read or is in Ranger, or another one; nothing was sent.
         SyncError: Spark or the ledger failed.
         RangerAdminError: Ranger Admin failed before anything was sent; pending grants stay in the ledger.
         PolicySetError: Ranger's transformation of names is uncertain.
@@ -78,10 +81,11 @@ def run_once(
     with lease(state), spark_errors():
         planning = plan_settings(settings, names=(names or RangerNames(settings)).current())
         ledger = ledger or open_ledger(settings, spark, few)
-        verify(state / CHECKPOINTS, ledger.marks())
+        before = ledger.marks()
+        verify(state / CHECKPOINTS, before)
         # Before the files are listed: a watermark promises that they exist already.
         marks = watermarks.read(settings.sync.sources)
-        ingestion = Ingestion(settings, ledger, spark, now, few, progress)
+        ingestion = Ingestion(settings, ledger, spark, marks, now, few, progress)
         reports = [ingestion.read(configured, source) for configured, source in sources]
         progress("folding events into lives")
         undecided = fold_new(ledger, fold_settings(settings, ledger.baseline(), marks, now, planning))
@@ -96,10 +100,13 @@ def run_once(
                 counts=counts_of(groups),
                 outdated=outdated_grants(groups, planning.gives, planning.terms),
             )
-        went_back, unread = _look(ledger, settings, planning, ranger, now)
-        progress(SENDING)
-        with removal_audit(settings, now=now) as audited:
-            outcomes, error = push(ledger, settings, ranger, planning=planning, audited=audited, progress=progress)
+        went_back, outcomes, error = "", list[StepOutcome](), _compare(ledger, before, settings, planning, ranger)
+        if not error:
+            went_back, unread = _look(ledger, settings, planning, ranger, now)
+            progress(SENDING)
+            with removal_audit(settings, now=now) as audited:
+                outcomes, error = push(ledger, settings, ranger, planning=planning, audited=audited, progress=progress)
+            error = error or unread
         granted = tuple(outcome.life for outcome in outcomes if outcome.life.state is State.APPLIED)
         revoked = tuple(outcome.step.life for outcome in outcomes if outcome.revoked)
         notified = notify(settings) if granted or revoked or went_back else ()
@@ -111,7 +118,9 @@ def run_once(
             progress("maintaining the ledger")
             ledger.maintain(now=now, keep_days=settings.sync.keep_days)
         ledger.tidy()
-        save(state / CHECKPOINTS, ledger.marks())
+        save(state / CHECKPOINTS, after := ledger.marks())
+        if ledger.compared == before:
+            ledger.compared = after
         listed = (State.APPLIED, State.CLOSED, State.KNOWN, State.BLOCKED)
         groups = ledger.grant_groups()
         counts = counts_of(groups)
@@ -130,7 +139,7 @@ def run_once(
             ),
             counts=counts,
             outdated=outdated_grants(groups, planning.gives, planning.terms),
-            error=error or unread,
+            error=error,
             notified=notified,
             undecided=undecided,
             silent=known_until(settings, marks, now).silent,
@@ -145,6 +154,31 @@ def open_ledger(settings: Settings, spark: Callable[[], SparkSession], few: Few 
         SyncError: it cannot be read or created.
     """
     return DeltaLedger(settings.sync.state_dir, settings.cdap.instance, spark, few=few.events)
+
+
+def _compare(
+    ledger: DeltaLedger,
+    before: TableVersions,
+    settings: Settings,
+    planning: PlanSettings,
+    ranger: PolicyRest | None,
+) -> RangerAdminError | None:
+    """Compare the ledger with Ranger (`lost_ledger`); return why that is unread, if so.
+
+    `before`: the tables when the run began; those that the last run of this process has left need no other look.
+
+    Raises:
+        LedgerLost: Ranger knows more lives than the ledger; nothing was sent.
+    """
+    if ledger.compared == before:
+        return None
+    try:
+        with nullcontext(ranger) if ranger else ranger_admin(settings) as reader:
+            compare(ledger, reader.list_policies(planning.service), planning.instance)
+    except RangerAdminError as e:
+        return e
+    ledger.compared = before
+    return None
 
 
 def _look(

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from ranger_cdap.config import Settings
 from ranger_cdap.service.events.watermark import Watermark
-from spark_sync.ledger.ledger_version import CHECKPOINTS
 from spark_sync.report import RunReport
 from spark_sync.sources import watermarks
-from spark_sync.sources.file_log import FileLog
+from spark_sync.sources.file_log import FileLog, checkpoint_of
 from spark_sync.sources.registry import configured_sources
 from spark_sync.sources.regular_files import has_others
 
@@ -23,9 +22,8 @@ class News:
     def __init__(self, settings: Settings) -> None:
         """Raises: ConfigError: a source cannot be used."""
         self._settings = settings.sync
-        checkpoints = settings.sync.state_dir / CHECKPOINTS
         self._logs = [
-            (configured, FileLog(checkpoints / configured.name))
+            (configured, FileLog(checkpoint_of(settings, configured)))
             for configured, source in configured_sources(settings)
             if source.stream is None
         ]

@@ -14,6 +14,8 @@ from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_gr
 from spark_sync.ledger.ledger_version import CHECKPOINTS, verify
 from spark_sync.ledger.life import Life, State
 from spark_sync.sources import watermarks
+from spark_sync.sources.file_log import FileLog, checkpoint_of
+from spark_sync.sources.missing_files import check_files
 
 # The states that need attention.
 WAITING = (
@@ -74,7 +76,7 @@ def status(settings: Settings, *, now: int) -> StatusReport:
     """Return the state of the sync job; only reads, so it works during a run.
 
     Raises:
-        LedgerLost: the ledger is older than after the last run, or another one.
+        LedgerLost: the ledger is older than after the last run, or another one, or files that it lacks were deleted.
         SyncError: the ledger failed.
     """
     from spark_sync.job import known_until
@@ -85,6 +87,8 @@ def status(settings: Settings, *, now: int) -> StatusReport:
     newest, held_back = ledger.decided_until()
     baseline = ledger.baseline()
     marks = watermarks.read(settings.sync.sources)
+    for source in watermarks.journalled_sources(settings.sync.sources):
+        check_files(source, marks.get(source.name), FileLog(checkpoint_of(settings, source)))
     journals = {name: mark.service for name, mark in marks.items()}
     known = known_until(settings, marks, now)
     groups = ledger.grant_groups()

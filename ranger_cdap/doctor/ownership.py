@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.config import Settings, SourceSettings, checked_address
+from ranger_cdap.config import Settings, SourceSettings, SyncSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.doctor.finding import AS_SYNC, Finding, failed, note, skipped, well
 from ranger_cdap.doctor.network import has_field
-from ranger_cdap.errors import ConfigError, reason
+from ranger_cdap.errors import ConfigError, LedgerLost, reason
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
 from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
+from ranger_cdap.service.events.event_names import missing_in
 from ranger_cdap.service.events.watermark import WATERMARK, WatermarkFile
 
 _KIND: Final = "data-plane"
@@ -31,6 +35,12 @@ _AHEAD: Final = 900.0
 _PATTERN: Final = frozenset("*?[{\\")
 
 
+class _FilesRead(msgspec.Struct):
+    """A line of the log of files that the sync job has read."""
+
+    files: list[str]
+
+
 def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
     """Check the sync job's evidence, if the job has sources; `now` is in seconds since 1970."""
     if not settings.sync.sources:
@@ -38,7 +48,7 @@ def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
     yield _corroboration(settings)
     for source in settings.sync.sources:
         if source.kind == _KIND and source.path is not None:
-            yield _watermark(source, source.path, settings.sync.hold_back, now)
+            yield _watermark(source, source.path, settings.sync, now)
     if settings.sync.confirm.url:
         yield _cdap(settings)
         yield _decision(settings)
@@ -63,7 +73,7 @@ def _corroboration(settings: Settings) -> Finding:
     )
 
 
-def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float) -> Finding:
+def _watermark(source: SourceSettings, path: Path, sync: SyncSettings, now: float) -> Finding:
     check = f"check journal of source `{source.name}`"
     directory = path.parent if _PATTERN & set(path.name) else path
     if any(part.endswith(":") for part in path.parts) or _PATTERN & set(str(directory)):
@@ -83,6 +93,9 @@ def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float)
             f"`{file}` {what}, so its events are decided after the hold-back only",
             "start the decision service, of this version and with a caller that has `audit`",
         )
+    if missing := _missing(directory, found.newest, sync.state_dir / "checkpoints" / source.name / "files.jsonl"):
+        seen = f"`{directory}/{missing:015d}-….jsonl` is gone and not in the ledger, which may be a copy from before"
+        return failed(check, seen, f"Put such files back, or: {LedgerLost.remedy}")
     age = now - found.watermark / 1000
     if age < -_AHEAD:
         return failed(
@@ -91,7 +104,7 @@ def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float)
             "correct the clock that is wrong; if the service's was, give it an empty `service.events_dir`, restart it, "
             "and take a new baseline",
         )
-    if age > max(hold_back, _TIMEOUT):
+    if age > max(sync.hold_back, _TIMEOUT):
         return failed(
             check,
             f"the decision service last renewed its watermark {age:.0f} s ago, so the hold-back applies",
@@ -104,6 +117,17 @@ def _watermark(source: SourceSettings, path: Path, hold_back: float, now: float)
             "with CDAP 6.11 and later, give the extension the secret of a caller that has `audit`",
         )
     return well(check, f"its watermark is {max(0.0, age):.0f} s old")
+
+
+def _missing(directory: Path, newest: int, log: Path) -> int:
+    """Return when a file was begun that was deleted and is not in the sync job's log; 0 if none or out of reach."""
+    read = list[str]()
+    with suppress(OSError):
+        for line in log.read_bytes().splitlines():
+            with suppress(msgspec.MsgspecError):  # one that was cut off
+                read += msgspec.json.decode(line, type=_FilesRead).files
+        return missing_in(directory, read, newest)
+    return 0
 
 
 def _hold_back(settings: Settings) -> Iterator[Finding]:

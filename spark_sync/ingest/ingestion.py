@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ingest.dead_letters import write_dead_letters
 from spark_sync.ingest.file_reading import read_lines
 from spark_sync.ledger.delta_ledger import DeltaLedger
-from spark_sync.ledger.ledger_version import CHECKPOINTS
-from spark_sync.sources.file_log import FileLog
+from spark_sync.sources.file_log import FileLog, checkpoint_of
 from spark_sync.sources.line_reader import LineReader
+from spark_sync.sources.missing_files import check_files
 from spark_sync.sources.regular_files import SourceFile, list_files
 from spark_sync.sources.source import EventSource, SourceReport
 from spark_sync.spark.on_demand import FEW, Few
@@ -29,12 +29,14 @@ BATCH: Final = 512_000_000
 class Ingestion:
     """Reads sources into the ledger.
 
-    `now`: the time of the run, in epoch milliseconds. `progress` receives short messages that begin with the source.
+    `marks`: the watermarks of the sources. `now`: the time of the run, in epoch milliseconds. `progress` receives short
+    messages that begin with the source.
     """
 
     settings: Settings
     ledger: DeltaLedger
     spark: Callable[[], SparkSession]
+    marks: Mapping[str, Watermark]
     now: int
     few: Few = FEW
     progress: Callable[[str], None] = lambda _: None
@@ -44,14 +46,16 @@ class Ingestion:
 
         Raises:
             ConfigError: the settings of the source cannot be used.
+            LedgerLost: files were deleted that were not read; nothing is read.
             SyncError: Spark, the ledger or the record of what was read failed.
         """
         stage = f"reading source {configured.name}"
         self.progress(stage)
         if source.stream is not None:
             return self._stream(configured, source, source.stream(self.spark(), configured, self.settings.network))
-        log = FileLog(self._checkpoint(configured))
+        log = FileLog(checkpoint_of(self.settings, configured))
         new = log.unread(list_files(configured))
+        check_files(configured, self.marks.get(configured.name), log)
         total, size = SourceReport(configured.name), sum(file.size for file in new)
         if not new:
             return total
@@ -88,7 +92,7 @@ class Ingestion:
 
         query = (
             frame.writeStream.trigger(availableNow=True)
-            .option("checkpointLocation", str(self._checkpoint(configured)))
+            .option("checkpointLocation", str(checkpoint_of(self.settings, configured)))
             .foreachBatch(take)
             .start()
         )
@@ -105,9 +109,6 @@ class Ingestion:
                 write_dead_letters(extraction.dead_letters(), self.settings.sync.state_dir),
                 self.ledger.add_frame(extraction.events()),
             )
-
-    def _checkpoint(self, configured: SourceSettings) -> Path:
-        return (self.settings.sync.state_dir / CHECKPOINTS / configured.name).absolute()
 
 
 def _batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:

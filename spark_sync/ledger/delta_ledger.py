@@ -24,7 +24,7 @@ from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, History, LedgerChange
 from spark_sync.ledger.ledger_queries import EXISTING, LAST_CHANGE, NEWEST_CHANGES, OF_OTHERS, LedgerQueries, quoted
 from spark_sync.ledger.ledger_rows import Row, change_rows, event_of, event_row, life_of, life_row
 from spark_sync.ledger.ledger_tables import LedgerTables
-from spark_sync.ledger.ledger_version import TableVersion
+from spark_sync.ledger.ledger_version import TableVersion, TableVersions
 from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
 from spark_sync.ledger.maintenance import is_due
 
@@ -62,6 +62,8 @@ class DeltaLedger:
         self._tables = LedgerTables(directory)
         self._queries = LedgerQueries(instance)
         self._progress = FoldProgressFile(self._directory / f"progress-{instance}.json")
+        self.compared: TableVersions = {}
+        """The tables as they were left by this process, which found nothing in Ranger that they do not know."""
         self._groups: tuple[tuple[TableVersion, TableVersion], list[tuple[GrantGroup, int]]] | None = None
 
     def add_events(self, events: Sequence[EntityEvent]) -> int:

@@ -47,9 +47,9 @@ def verify(checkpoints: Path, now: TableVersions) -> None:
     for table, mark in before.items():
         found = now.get(table)
         if found is None or found.id != mark.id:
-            raise LedgerLost(f"{_what(checkpoints)}: its table `{table}` is not the one of the last run; {_ADVICE}")
+            raise lost(f"{_what(checkpoints)}: its table `{table}` is not the one of the last run")
         if found.version < mark.version:
-            raise LedgerLost(f"{_what(checkpoints)}: its table `{table}` is older than after the last run; {_ADVICE}")
+            raise lost(f"{_what(checkpoints)}: its table `{table}` is older than after the last run")
 
 
 def save(checkpoints: Path, now: TableVersions) -> None:
@@ -61,10 +61,12 @@ def save(checkpoints: Path, now: TableVersions) -> None:
     write_state(checkpoints / NAME, now)
 
 
-_ADVICE = (
-    "events read since are missing: take a new inventory, enter it with `ranger-cdap sync baseline`, then run "
-    "`ranger-cdap sync reconcile --adopt`"
-)
+def lost(how: str) -> LedgerLost:
+    """Return the error about a ledger that lacks events, with the commands that settle it."""
+    return LedgerLost(
+        f"{how}: take a new inventory, enter it with `ranger-cdap sync baseline`, then run "
+        "`ranger-cdap sync reconcile --adopt`"
+    )
 
 
 def _what(checkpoints: Path) -> str:

@@ -8,10 +8,14 @@ from pathlib import Path
 
 from ranger_cdap.cdap.inventory import MARGIN, Inventory, read_inventory
 from ranger_cdap.config import Settings
+from ranger_cdap.errors import LedgerLost
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.lease import lease
-from spark_sync.ledger.ledger_version import CHECKPOINTS, save
+from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
+from spark_sync.reconcile.lost_ledger import forget_undecided
 from spark_sync.sources import watermarks
+from spark_sync.sources.file_log import FileLog, checkpoint_of
+from spark_sync.sources.missing_files import check_files, count_gone_as_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ def take_baseline(settings: Settings, path: Path, *, now: int) -> BaselineReport
 
 
 def enter_baseline(settings: Settings, inventory: Inventory) -> BaselineReport:
-    """Enter an inventory into the ledger.
+    """Enter an inventory into the ledger; it settles what a ledger that went back lacks.
 
     Raises:
         LeaseHeld: a run is in progress.
@@ -42,11 +46,25 @@ def enter_baseline(settings: Settings, inventory: Inventory) -> BaselineReport:
     """
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
-    with lease(settings.sync.state_dir):
-        ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance)
-        journals = journals_of(watermarks.read(settings.sync.sources), inventory.taken)
+    state = settings.sync.state_dir
+    with lease(state):
+        ledger = DeltaLedger(state, settings.cdap.instance)
+        marks = watermarks.read(settings.sync.sources)
+        logs = [
+            (each, FileLog(checkpoint_of(settings, each)))
+            for each in watermarks.journalled_sources(settings.sync.sources)
+        ]
+        try:
+            verify(state / CHECKPOINTS, ledger.marks())
+            for source, log in logs:
+                check_files(source, marks.get(source.name), log)
+        except LedgerLost:
+            forget_undecided(ledger)
+        journals = journals_of(marks, inventory.taken)
         became_known = ledger.enter_baseline(inventory.taken, inventory.entities, inventory.versions, journals)
-        save(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
+        for source, log in logs:
+            count_gone_as_read(source, marks.get(source.name), log)
+        save(state / CHECKPOINTS, ledger.marks())
     return BaselineReport(inventory.taken, len(inventory.entities), became_known)
 
 

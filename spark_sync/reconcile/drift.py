@@ -234,16 +234,21 @@ def _users(policy: Policy, entity: EntityId, instance: str) -> Iterator[str]:
             yield grant_for(entity, user, instance, ACCESS_TYPES, non_creators=()).user
 
 
-def unexplained(lives: Iterable[Life], policies: Iterable[Policy], instance: str) -> Iterator[Policy]:
-    """Yield the policies that may be ours but belong neither to one of the lives nor to the entity they are on."""
+def unrecorded(
+    lives: Iterable[Life], policies: Iterable[Policy], instance: str
+) -> Iterator[tuple[Policy, Life | None]]:
+    """Yield the policies that may be ours but belong to none of the lives, with the life that their guid names.
+
+    That is one of the entity they are on, or none.
+    """
     lives_of: dict[EntityId, list[Life]] = {}
     guids = set[str]()
     for life in lives:
         lives_of.setdefault(life.entity, []).append(life)
         guids.update((guid_of(life, instance), *former_guids(life, instance)))
     for policy in filter(may_be_ours, policies):
-        if policy.guid not in guids and _unrecorded(policy, lives_of, instance) is None:
-            yield policy
+        if policy.guid not in guids:
+            yield policy, _unrecorded(policy, lives_of, instance)
 
 
 def _unrecorded(policy: Policy, lives_of: Mapping[EntityId, Collection[Life]], instance: str) -> Life | None:

@@ -28,7 +28,7 @@ from spark_sync.reconcile.drift import (
     find_drift,
     named_entity,
     survey,
-    unexplained,
+    unrecorded,
 )
 from spark_sync.reconcile.manual import manual_ledger
 from spark_sync.reconcile.repair import RepairAction, Repairs, repair_all
@@ -97,7 +97,7 @@ def lives_to_compare(
     named = {entity for policy in ours if (entity := named_entity(policy, instance))}
     if len(touched := {*granted, *named, *by_entity(policies, instance), *entities}) <= FEW_EVENTS:
         lives = ledger.find_lives(entities=touched) if touched else []
-        if not any(unexplained(lives, policies, instance)):
+        if all(life for _, life in unrecorded(lives, policies, instance)):
             return lives
     return ledger.lives(list(State))
 

@@ -121,7 +121,9 @@ def _adopt_unrecorded(finding: DriftFinding) -> LedgerChange | None:
     if facts.current is None or facts.current.state is State.KNOWN:
         if (known := _known(finding)) is None:
             return None
-        life, former = known, tuple[Life, ...]()
+        # One found by an inventory began before it: a deletion that is read later may have been its end.
+        begun = known.begun if known.begun.source else min(known.begun, _since(finding))
+        life, former = replace(known, begun=begun), tuple[Life, ...]()
     else:
         # The policy of a later life is only sent after the earlier life has ended.
         if facts.current.number in facts.policies or facts.listed is False:

@@ -14,8 +14,10 @@ from typing import Final
 
 import msgspec
 
+from ranger_cdap.config import Settings, SourceSettings
 from ranger_cdap.disk import fsync_directory, replace_file
 from ranger_cdap.errors import SyncError, reason
+from spark_sync.ledger.ledger_version import CHECKPOINTS
 from spark_sync.sources.regular_files import SourceFile
 
 FILE_LOG: Final = "files.jsonl"
@@ -23,6 +25,11 @@ FILE_LOG: Final = "files.jsonl"
 
 SLACK: Final = 500
 """Files by which the log may grow beyond twice its size when it was last rewritten."""
+
+
+def checkpoint_of(settings: Settings, configured: SourceSettings) -> Path:
+    """Return the directory that records how far a source was read."""
+    return (settings.sync.state_dir / CHECKPOINTS / configured.name).absolute()
 
 
 class _Run(msgspec.Struct):
@@ -65,7 +72,9 @@ class FileLog:
         try:
             self._make_directory()
             if stamp is None or len(self._files) + len(added) > 2 * self._rewritten + SLACK:
-                self._rewrite([path for path in (*self._files, *added) if not _is_gone(path)])
+                paths = [*self._files, *added]
+                newest = max(paths)  # says which files are new even if all are gone
+                self._rewrite([path for path in paths if path == newest or not _is_gone(path)])
             else:
                 self._append(added)
         except OSError as e:

@@ -17,6 +17,7 @@ from typing import Final
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
+from ranger_cdap.service.events.event_names import absolute
 
 _WILDCARDS: Final = frozenset("*?[")
 _COMPRESSED: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst")
@@ -81,7 +82,7 @@ def has_others(settings: SourceSettings, known: AbstractSet[str]) -> bool:
     """
     if settings.path is not None and not _is_pattern(settings.path):
         try:
-            with os.scandir(_absolute(settings.path)) as entries:
+            with os.scandir(absolute(settings.path)) as entries:
                 others = [entry for entry in entries if not _is_hidden(entry.name) and entry.path not in known]
                 if all(entry.is_dir(follow_symlinks=False) for entry in others):
                     return False
@@ -126,15 +127,11 @@ def _is_pattern(path: Path) -> bool:
     return not _WILDCARDS.isdisjoint(str(path))
 
 
-def _absolute(path: Path) -> str:
-    return os.path.abspath(path)  # noqa: PTH100  (resolves no links)
-
-
 def _split(path: Path) -> tuple[str, tuple[str, ...]]:
     """Return the directory that the operator named, which may be a link, and patterns of names, one per level below."""
-    parts = Path(_absolute(path)).parts
+    parts = Path(absolute(path)).parts
     if not _is_pattern(path):
-        return (_absolute(path), ("*",)) if path.is_dir() else (str(Path(*parts[:-1])), parts[-1:])
+        return (absolute(path), ("*",)) if path.is_dir() else (str(Path(*parts[:-1])), parts[-1:])
     fixed = next(n for n, part in enumerate(parts) if not _WILDCARDS.isdisjoint(part))
     return str(Path(*parts[:fixed])), parts[fixed:]
 

@@ -13,6 +13,7 @@ import responses
 from ranger_cdap.config import ConfirmSettings, NetworkSettings, Secret, Settings, SourceSettings, SyncSettings
 from ranger_cdap.doctor.finding import Finding, Health
 from ranger_cdap.doctor.ownership import examine_ownership
+from ranger_cdap.service.events.event_names import event_name
 from spark_sync.sources.watermarks import horizons
 
 NOW = 1_800_000_000.0
@@ -153,6 +154,22 @@ def test_a_check_journal(events: Path, seconds_ago: float, records: bool | None,
         found = of_journal(path)
         assert (found.check, found.health) == ("check journal of source `records`", health)
         assert seen in found.seen
+
+
+@pytest.mark.parametrize(("read", "lost"), [(None, False), (1, True), (2, False), (3, False)])
+def test_a_deleted_file_that_the_ledger_lacks_is_red(
+    events: Path, tmp_path: Path, read: int | None, lost: bool
+) -> None:
+    watermark(events, 1, records=True)
+    (events / event_name(3, 2)).touch()
+    log = tmp_path / "state" / "checkpoints" / "records" / "files.jsonl"
+    log.parent.mkdir(parents=True)
+    if read:
+        log.write_text(json.dumps({"files": [str(events / event_name(read, 0))]}) + '\n{"files')
+    sync = SyncSettings(sources=(data_plane(events),), state_dir=tmp_path / "state")
+    (found,) = (each for each in examine_ownership(Settings(sync=sync), NOW) if each.check.startswith("check journal"))
+    assert (found.health is Health.FAILED) == lost
+    assert (f"`{events}/{2:015d}-….jsonl` is gone and not in the ledger" in found.seen) == lost
 
 
 def test_a_source_without_a_watermark(events: Path) -> None:

@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from tests.simulation import people
 from tests.simulation.laws import breaches, honest, is_confirmed
+from tests.simulation.restores import stale_owners
 from tests.simulation.scenario import draw
 from tests.simulation.simulator import Simulation
 
@@ -27,6 +28,10 @@ def play(seeds: range) -> Report:
     lives: Counter[str] = Counter()
     granted: Counter[tuple[str, bool]] = Counter()
     for seed in seeds:
+        if seed % 50 == 0:
+            world, sentences = stale_owners(seed)
+            found += [(seed, f"restored: {sentence}") for sentence in sentences]
+            happened += Counter({name: world.happened[name] for name in ("restore", "ledger lost")})
         simulation = Simulation(draw(seed)).play()
         found += [(seed, sentence) for sentence in breaches(simulation)]
         happened += simulation.happened

@@ -15,7 +15,6 @@ import os
 import platform
 import stat
 import time
-import uuid
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -28,10 +27,10 @@ from ranger_cdap.audit.file import write_all
 from ranger_cdap.disk import fsync_directory
 from ranger_cdap.errors import ConfigError, ServerError
 from ranger_cdap.service.events.event_access import EventAccess, opened
+from ranger_cdap.service.events.event_names import SUFFIX, event_name
 from ranger_cdap.service.events.watermark import WATERMARK, WatermarkFile
 
 INCOMING: Final = ".incoming"
-SUFFIX: Final = ".jsonl"
 
 _LOCK: Final = "lock"
 _HOLDER: Final = "holder"
@@ -57,6 +56,8 @@ class EventFiles:
         self._last = 0
         self.last_received = 0
         """The time, in epoch milliseconds, when the last line present at `open` was received; 0 without one."""
+        self.newest = 0
+        """The time in the name of the last published file; 0 if unknown."""
         self.watermark = WatermarkFile(directory, self._incoming, access)
 
     @property
@@ -89,7 +90,9 @@ class EventFiles:
         self._lock = self._taken()
         try:
             published, left = self._files(self._directory), self._files(self._incoming)
-            self._last = max(map(_stamp, (*published, *left)), default=0)
+            mark = self.watermark.read()
+            self.newest = max([mark.newest if mark else 0, *map(_stamp, published)])
+            self._last = max([self.newest, *map(_stamp, left)])
             self.last_received = max(map(_last_received, (*published[-1:], *left)), default=0)
             self._align(published)
             self.publish()
@@ -151,7 +154,7 @@ class EventFiles:
         self._make_directories()
         # Later than every other even if the clock was set back.
         self._last = max(int(self._clock() * 1000), self._last + 1)
-        path = self._incoming / f"{self._last:015d}-{uuid.uuid4().hex[:12]}{SUFFIX}"
+        path = self._incoming / event_name(self._last, self.newest)
         segment = _Segment(path)
         try:
             fsync_directory(self._incoming)
@@ -170,6 +173,7 @@ class EventFiles:
             os.fsync(descriptor)
         if whole:
             path.rename(self._directory / path.name)
+            self.newest = max(self.newest, _stamp(path))
         else:
             path.unlink()
 

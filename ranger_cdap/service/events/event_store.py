@@ -217,7 +217,7 @@ class EventStore:
                 self._open()
             if self._files.is_open and mark >= self._first:
                 self._files.publish()
-                self._files.watermark.write(mark, self.records)
+                self._files.watermark.write(mark, self.records, self._files.newest)
                 self.watermark = mark
         finally:
             if closed:

@@ -32,7 +32,7 @@ class Watermark(msgspec.Struct, frozen=True):
 
     `service` is the id of the journal, `watermark` is in epoch milliseconds. `records`: whether CDAP's extension
     delivers records, by its last handshake; None before the first. `since`: when the journal began, in epoch
-    milliseconds; 0 if unknown.
+    milliseconds, and `newest`: the time in the name of the last published file; 0 if unknown.
     """
 
     v: int
@@ -40,6 +40,7 @@ class Watermark(msgspec.Struct, frozen=True):
     watermark: int
     records: bool | None
     since: int = 0
+    newest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class WatermarkFile:
             return found if found.v == _VERSION else None
         return None
 
-    def write(self, mark: int, records: bool | None) -> None:
+    def write(self, mark: int, records: bool | None, newest: int = 0) -> None:
         """Replace it durably.
 
         Raises:
@@ -68,7 +69,7 @@ class WatermarkFile:
         """
         service = self._journal_id()
         since = (self.incoming / JOURNAL_ID).stat().st_mtime_ns // 1_000_000
-        content = msgspec.json.encode(Watermark(_VERSION, service, mark, records, since)) + b"\n"
+        content = msgspec.json.encode(Watermark(_VERSION, service, mark, records, since, newest)) + b"\n"
         self._replace(self.directory / WATERMARK, content, self.access)
 
     def _journal_id(self) -> str:

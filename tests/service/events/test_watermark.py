@@ -300,7 +300,14 @@ def test_the_file_says_what_the_page_says(events: Path) -> None:
     store.close()
     said = json.loads((events / WATERMARK).read_bytes())
     began = (events / ".incoming" / JOURNAL_ID).stat().st_mtime_ns // 1_000_000
-    assert said == {"v": 1, "service": mark(events).service, "watermark": 9001, "records": True, "since": began}
+    assert said == {
+        "v": 1,
+        "service": mark(events).service,
+        "watermark": 9001,
+        "records": True,
+        "since": began,
+        "newest": 0,
+    }
     assert len(said["service"]) == 32
     assert (events / WATERMARK).stat().st_mode & 0o077 == 0
 

@@ -1,0 +1,70 @@
+"""A ledger that went back: Ranger has policies of ours that it does not know, and what it has pending may be over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ranger_cdap.cdap.grant import FORMER_LABEL
+from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.grant_policy import guid_of, may_be_ours
+from spark_sync.grants.plan import WITHOUT_GRANT
+from spark_sync.ledger.ledger import FEW_EVENTS, LedgerChange
+from spark_sync.ledger.ledger_version import lost
+from spark_sync.ledger.life import DOUBTED_STATES, RELEASED, Life, State
+from spark_sync.reconcile.drift import named_entity, unrecorded
+
+if TYPE_CHECKING:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+FORGOTTEN = "the ledger went back while this was undecided, so its creator is unknown"
+
+
+def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> None:
+    """Compare a ledger that has read everything with Ranger, before anything is sent.
+
+    Only a newer ledger had a later life of an entity than this one knows. Where it had sent the policy of a life that
+    is over, or in doubt, for this one, that is to be revoked again.
+
+    Raises:
+        LedgerLost: Ranger has a policy of such a life; what was undecided is forgotten.
+    """
+    known = {guid_of(life, instance) for life in ledger.lives_with_grants() if life.state not in DOUBTED_STATES}
+    rest = [policy for policy in policies if may_be_ours(policy) and policy.guid not in known]
+    entities = {entity for policy in rest if (entity := named_entity(policy, instance))}
+    if not entities:
+        return
+    found = ledger.find_lives(entities=entities) if len(entities) <= FEW_EVENTS else ledger.lives(list(State))
+    lives = [life for life in found if life.state is not State.UNCONFIRMED]  # which never had a policy
+    newest = {life.entity: life.number for life in lives}
+    for policy, life in unrecorded(lives, rest, instance):
+        if life and life.number > newest.get(life.entity, 0):
+            forget_undecided(ledger)
+            raise lost(
+                f"Ranger has policy {policy.id} (`{policy.name}`) of life {life.number} of `{life.entity}`, which the"
+                " ledger does not know, so it is a copy from before"
+            )
+    ours = {policy.guid for policy in rest if FORMER_LABEL not in policy.policy_labels}
+    held = (life for life in lives if not (life.written or life.is_left_to_people) and guid_of(life, instance) in ours)
+    ledger.record(LedgerChange(life.entity, (after,)) for life in held if (after := _to_revoke(life)) != life)
+
+
+def _to_revoke(life: Life) -> Life:
+    if life.state is State.CLOSED and life.reason != RELEASED:
+        return replace(life, state=State.CLOSING)
+    return replace(life, revoke=True) if life.state in DOUBTED_STATES else life
+
+
+def forget_undecided(ledger: DeltaLedger) -> None:
+    """Leave lives without a creator that runs might grant: in a ledger that went back they may be over.
+
+    If a policy of one is in Ranger, `sync reconcile --adopt` recognises its creator.
+    """
+    undecided = ledger.lives((State.PENDING, State.FAILED, *DOUBTED_STATES))
+    ledger.record(LedgerChange(life.entity, (_forgotten(life),)) for life in undecided)
+
+
+def _forgotten(life: Life) -> Life:
+    nothing = {"creator": None, "accesses": (), "terms": None, "candidates": (), "former": "", "revoke": False}
+    return life.become(State.KNOWN, **WITHOUT_GRANT, **nothing, taken="", reason=FORGOTTEN)
