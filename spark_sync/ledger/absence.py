@@ -9,7 +9,7 @@ from typing import Final
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.matching import Evidence
+from spark_sync.ledger.matching import Evidence, ExistenceAnswer
 from spark_sync.ledger.request import EntityRequest, Interval
 
 
@@ -29,6 +29,12 @@ class Absence:
     def of(cls, deletion: EntityRequest) -> Absence:
         """Return the proof given by a deletion that certainly succeeded."""
         return cls(deletion.interval, deletion.position, reported_by=deletion.reported_by)
+
+    @classmethod
+    def by_answer(cls, answer: ExistenceAnswer) -> Absence:
+        """Return the proof given by CDAP's answer that the entity does not exist."""
+        position = Position(answer.interval.ended, True, "", answer.position_id)
+        return cls(answer.interval, position, by_request=False)
 
     def is_at(self, end: Position) -> bool:
         """Return whether this ended a life at that position; its first record may have come from another source."""
@@ -67,7 +73,7 @@ def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, li
     ends = [request for request in whole if _ends(request, settings)]
     proofs = [Absence.of(request) for request in ends]
     proofs += [
-        Absence(answer.interval, Position(answer.interval.ended, True, "", answer.position_id), by_request=False)
+        Absence.by_answer(answer)
         for answer in evidence.gone
         if not _may_be_created_at(answer.interval, evidence.creations, settings)
     ]

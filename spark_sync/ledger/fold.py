@@ -182,8 +182,9 @@ class _EntityFold:
         return [self._absent_at(end) for end in ends]
 
     def _absent_at(self, end: Position) -> Interval:
-        # A deletion that ended a life may no longer be settled: the watermark of another service may lag now.
-        known = (*self.absences.proofs, *map(Absence.of, self.absences.doubts))
+        # What ended a life may no longer be settled: the watermark of another service may lag now.
+        early = (*map(Absence.of, self.absences.doubts), *map(Absence.by_answer, self.evidence.early))
+        known = (*self.absences.proofs, *early)
         proof = next((proof for proof in known if proof.is_at(end)), None)
         return proof.interval if proof else Interval(end.time, end.time)
 

@@ -27,13 +27,15 @@ _SECOND: Final = 1_000
 class Evidence:
     """Evidence about an entity: requests that may have created or deleted it, and CDAP's answers.
 
-    Requests that changed nothing are left out. `exists`, `gone`: the answers that it exists, and that it does not.
+    Requests that changed nothing are left out. `exists`, `gone`: the answers that it exists, and that it does not;
+    `early`: those that it does not, where what contradicts them may not be known yet.
     """
 
     creations: tuple[EntityRequest, ...]
     deletions: tuple[EntityRequest, ...]
     exists: tuple[ExistenceAnswer, ...]
     gone: tuple[ExistenceAnswer, ...]
+    early: tuple[ExistenceAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,13 @@ def evidence_of(entity: EntityId, events: Iterable[EntityEvent], settings: FoldS
     known = {check.check for check in by_stage[Stage.CHECK]}
     requests += [_rejected(event) for event in by_stage[Stage.REJECTED] if event.check not in known]
     answers = [event for event in by_stage[Stage.ANSWER] if settings.is_settled(event)]
+    early = (event for event in by_stage[Stage.ANSWER] if event not in answers)
     return Evidence(
         creations=tuple(request for request in requests if request.kind is ChangeKind.CREATE),
         deletions=tuple(request for request in requests if request.kind is ChangeKind.DELETE),
         exists=tuple(_answer(event) for event in answers if event.kind is ChangeKind.CREATE),
         gone=tuple(_answer(event) for event in answers if event.kind is ChangeKind.DELETE),
+        early=tuple(_answer(event) for event in early if event.kind is ChangeKind.DELETE),
     )
 
 
