@@ -21,7 +21,6 @@ _FIGURES = {
     ),
     "ranger_cdap_sync_granted": "Grants written by the last run.",
     "ranger_cdap_sync_revoked": "Grants revoked by the last run.",
-    "ranger_cdap_sync_ranger_went_back": "1 if the last run found Ranger in an older state than the ledger, else 0.",
 }
 
 
@@ -30,10 +29,7 @@ def run_metrics(report: RunReport, *, began: float, ended: float) -> CollectorRe
     registry = CollectorRegistry()
     pending = (life.ended or life.begun for life in report.waiting if life.state in PENDING_STATES or life.revoke)
     oldest = min((position.time / 1000 for position in pending), default=math.nan)
-    values = (
-        *(ended - began, ended, float(not report.trouble), oldest, len(report.granted), len(report.revoked)),
-        float(bool(report.went_back)),
-    )
+    values = (ended - began, ended, float(not report.trouble), oldest, len(report.granted), len(report.revoked))
     for (name, help_text), value in zip(_FIGURES.items(), values, strict=True):
         Gauge(name, help_text, registry=registry).set(value)
     lives = Gauge("ranger_cdap_sync_lives", "Lives in the ledger, by state.", ["state"], registry=registry)
