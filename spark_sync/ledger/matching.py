@@ -223,7 +223,7 @@ def _request(
     return EntityRequest(
         entity=record.entity,
         kind=record.kind,
-        users=users,
+        users=users | {UNKNOWN} if unnamed else users,  # a better line may name another user
         interval=seen.interval,
         outcome=seen.outcome,
         position=record.position,

@@ -44,8 +44,7 @@ class Interval:
         set in between. Other clocks, those of services too, are assumed to differ by at most `skew` milliseconds.
         """
         one_service = bool(self.store) and self.store == other.journal
-        # If the other check was journalled far ahead, either clock may be wrong: the earlier time counts.
-        begun = other.journalled if one_service or other.is_plausible else other.started
+        begun = other.journalled if one_service else other.earliest
         if self.store and other.journal and self.stored + (0 if one_service else skew) < begun:
             return True
         if self.clock and self.clock == other.clock:
@@ -57,6 +56,14 @@ class Interval:
     def is_plausible(self) -> bool:
         """Return whether the clock of the service that journalled the check was not far ahead."""
         return self.behind <= _PLAUSIBLE
+
+    @property
+    def earliest(self) -> int:
+        """Return a time before which it did not begin, by the clocks of services that are right.
+
+        If its check was journalled far ahead, either clock may be wrong, and CDAP's may be ahead as well.
+        """
+        return self.journalled if self.is_plausible else self.started - _PLAUSIBLE
 
     def _runs_on_to(self, other: Interval, skew: int) -> bool:
         """Return whether their checks show that the clock of their process was not set in between."""

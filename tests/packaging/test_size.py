@@ -11,7 +11,7 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 34_440,
+    "statements": 34_442,
     "commands": 55,
     "options": 219,
     "settings": 160,

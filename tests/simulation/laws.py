@@ -194,7 +194,9 @@ def _nothing_stays_in_doubt(simulation: Simulation) -> Iterator[str]:
             yield f"law 3: {life.entity} is suspended although CDAP was asked: {life.reason}"
         # Without records a denied or failed request is under way until it counts as lost.
         recordless = simulation.scenario.deployment is Deployment.RECORDLESS
-        if life.state is State.CONTESTED and not (recordless or unordered):
+        about = touching(simulation, life.entity)
+        is_set = any(_clock_set_between(simulation, one, other) for one, other in combinations(about, 2))
+        if life.state is State.CONTESTED and not (recordless or unordered or is_set):
             users = {user for each in touching(simulation, life.entity) if each.allowed for user in _names(each)}
             users |= {"before"} & cdap.creators_of(life.entity)
             if len(users) < 2:

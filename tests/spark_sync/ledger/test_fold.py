@@ -847,6 +847,14 @@ def test_an_event_is_kept_as_what_it_says() -> None:
     assert isinstance(record, EntityEvent)
 
 
+@pytest.mark.parametrize(("held", "creator"), [(100, None), (LATER, "bob")])
+def test_nobody_gains_by_a_rivals_line_while_a_better_one_may_come(held: int, creator: str | None) -> None:
+    """The log of a pool names bob for a request that CDAP ran as its master user; the edge has not reported yet."""
+    settings = replace(JOURNALLED, ranks={**JOURNALLED.ranks, "edge": 40}, held={JOURNAL: held})
+    found = fold(DATASET, events(["root+ 110-115", "router:bob+ 110", "bob+ 2300-2305"]), [], settings)
+    assert [life.creator for life in found] == [creator]
+
+
 AHEAD = 10**9
 """A time of reception by a clock that is far ahead."""
 

@@ -20,7 +20,7 @@ def request(at: int, *, took: int = 10, late: int = 4_000, clock: int = 0, proce
 
 
 LATE = 10 * MINUTE
-BACK, AHEAD = -2 * MINUTE, 2 * MINUTE
+BACK, AHEAD, YEAR = -2 * MINUTE, 2 * MINUTE, 525_600 * MINUTE
 
 # The first request, the second one, and which certainly came first: "first", "neither" or, wrongly, "second".
 ORDERS: dict[str, tuple[Interval, Interval, str]] = {
@@ -42,6 +42,11 @@ ORDERS: dict[str, tuple[Interval, Interval, str]] = {
     "two services, set back, recorded late": (
         request(0, store="t", late=LATE),
         request(MINUTE, clock=BACK),
+        "neither",
+    ),
+    "two services, of the second one's two clocks none is right": (
+        request(0, store="t", late=40_000),
+        request(10_000, clock=MINUTE, journalled=YEAR, behind=YEAR - MINUTE),
         "neither",
     ),
     "two journals, recorded late": (request(0, journal="t", store="t", late=LATE), request(1_000), "first"),
