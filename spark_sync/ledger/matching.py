@@ -82,7 +82,7 @@ def evidence_of(entity: EntityId, events: Iterable[EntityEvent], settings: FoldS
     known = {check.check for check in by_stage[Stage.CHECK]}
     requests += [_rejected(event) for event in by_stage[Stage.REJECTED] if event.check not in known]
     answers = [event for event in by_stage[Stage.ANSWER] if settings.is_settled(event)]
-    early = (event for event in by_stage[Stage.ANSWER] if event not in answers)
+    early = (event for event in by_stage[Stage.ANSWER] if not settings.is_settled(event))
     return Evidence(
         creations=tuple(request for request in requests if request.kind is ChangeKind.CREATE),
         deletions=tuple(request for request in requests if request.kind is ChangeKind.DELETE),

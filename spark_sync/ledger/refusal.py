@@ -58,7 +58,9 @@ class Refusals:
             return set()
         whole = [each for each in deletions if each.check.entity.type == "namespace"]
         spared = {each.check.check for each in deletions if self._is_refused_first(each)}
-        own = [each.check for each in deletions if each not in whole and each.check.check not in spared]
+        own = [
+            each.check for each in deletions if each.check.entity.type != "namespace" and each.check.check not in spared
+        ]
         for each in whole:
             if refused := self._end_of(each, whole):
                 may_be_own = any(_may_be_during(check, each.interval, skew) for check in own)
