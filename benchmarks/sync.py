@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,6 +29,9 @@ from benchmarks.memory import resident
 from benchmarks.processes import cpu_seconds
 from ranger_cdap.config import Settings, SourceSettings, SyncSettings
 from spark_sync.job import run_once
+from spark_sync.ledger.delta_ledger import DeltaLedger
+from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.ledger.life import State
 from spark_sync.reconcile.baseline import take_baseline
 from spark_sync.spark.session import spark_session
 
@@ -78,22 +82,21 @@ def print_result(spark: SparkSession, home: Path, count: int) -> None:
     shares = ", ".join(
         f"{step} {later[0] - at:.1f} s ({later[1] - cpu:.1f} s of CPU)" for (at, cpu, step, _), later in pairwise(steps)
     )
-    _all_granted(spark, home)
+    _all_granted(home)
     rate = f"{count / seconds:,.0f} lines/s (wanted: {TARGET_RATE:,})"
     memory = f"{megabytes:,.0f} MB at most (wanted: {TARGET_MEMORY:,})"
     print(f"{count:,} lines: {seconds:.1f} s, {used_then - used:.1f} s of CPU, {rate}, {memory}; {shares}", flush=True)
 
 
-def _all_granted(spark: SparkSession, home: Path) -> None:
+def _all_granted(home: Path) -> None:
     """Mark everything as granted, so that the next run has only its own events to send."""
-    table = f"delta.`{home / 'state' / 'ledger'}`"
-    spark.sql(f"UPDATE {table} SET state = 'applied' WHERE state = 'pending'")
-    spark.sql(f"UPDATE {table} SET state = 'closed' WHERE state = 'closing'")
+    ledger, after = DeltaLedger(home / "state", "cdap"), {State.PENDING: State.APPLIED, State.CLOSING: State.CLOSED}
+    ledger.record(LedgerChange(life.entity, (replace(life, state=after[life.state]),)) for life in ledger.lives(after))
 
 
 def settings_of(home: Path) -> Settings:
     """Return settings as in production."""
-    source = SourceSettings(name="audit", kind="audit", path=home / "events" / "*")
+    source = SourceSettings(name="audit", kind="audit", path=home / "events" / "*" / "*")
     return Settings(sync=SyncSettings(state_dir=home / "state", sources=(source,)))
 
 

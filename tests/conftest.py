@@ -182,7 +182,7 @@ def java() -> Iterator[JavaEngine]:
 def spark() -> Iterator[SparkSession]:
     """For few rows, and for minutes: compiled quickly rather than well, and Spark writes no Java for each plan.
 
-    The tests that start a driver of their own, and `compiled_plans`, have Spark as it is in production.
+    The tests that start a driver of their own have Spark as it is in production.
     """
     from spark_sync.spark.session import spark_session
 
@@ -195,13 +195,3 @@ def spark() -> Iterator[SparkSession]:
         for name, value in INTERPRETED.items():
             session.conf.set(name, value)
         yield session
-
-
-@pytest.fixture
-def compiled_plans(spark: SparkSession) -> Iterator[None]:
-    """For many rows: Spark compiles its plans, as it does by default."""
-    for name in INTERPRETED:
-        spark.conf.unset(name)
-    yield
-    for name, value in INTERPRETED.items():
-        spark.conf.set(name, value)

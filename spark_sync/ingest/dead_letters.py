@@ -19,8 +19,8 @@ DEAD_LETTERS: Final = "dead-letters.jsonl"
 OLDER: Final = "dead-letters.1.jsonl"
 """The previous, full file."""
 
-MOST_OF_A_FILE: Final = 100
-"""Lines of one file with a letter each; one more letter counts the others."""
+MOST_LETTERS: Final = 100
+"""Lines of one slice of a file, or of one batch of messages, with a letter each; one more letter counts the others."""
 
 FULL: Final = 16_000_000
 """Bytes after which the file is started again."""

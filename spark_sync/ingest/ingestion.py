@@ -1,28 +1,31 @@
-"""Ingestion of a source: few new lines are read in this process, many on Spark; each file once."""
+"""Ingestion of a source: few new lines are read in this process, many in Spark's tasks; each file once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from ranger_cdap.config import Settings, SourceSettings
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ingest.dead_letters import write_dead_letters
-from spark_sync.ingest.file_reading import read_lines
+from spark_sync.ingest.file_slices import slices_of
+from spark_sync.ingest.reading import LinesRead, SourceReader
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.sources.file_log import FileLog, checkpoint_of
-from spark_sync.sources.line_reader import LineReader
 from spark_sync.sources.missing_files import check_files
 from spark_sync.sources.regular_files import SourceFile, list_files
 from spark_sync.sources.source import EventSource, SourceReport
 from spark_sync.spark.on_demand import FEW, Few
+from spark_sync.tasks import Tasks, here, on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BATCH: Final = 512_000_000
-"""Bytes of files, more only if a single file has more, that Spark reads at once."""
+"""Bytes of files, more only if a single file has more, that are read before they are recorded as read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,38 +60,40 @@ class Ingestion:
         new = log.unread(list_files(configured))
         check_files(configured, self.marks.get(configured.name), log)
         total, size = SourceReport(configured.name), sum(file.size for file in new)
-        if not new:
-            return total
-        if size <= self.few.bytes:
-            return self._read_few(configured, source.reader, log, new)
+        tasks = here if size <= self.few.bytes else on_spark(self.spark)
+        reader = self._reader(configured, source)
         for files in _batches(new):
-            self.progress(f"{stage}: {total.lines:,} lines, {size / 1e6:,.0f} MB to read")
-            total += self._read_many(configured, source, files)
-            log.add(files)
+            if size > BATCH:
+                self.progress(f"{stage}: {total.lines:,} lines, {size / 1e6:,.0f} MB to read")
+            total += self._files(reader, tasks, files, log)
             size -= sum(file.size for file in files)
         return total
 
-    def _read_few(
-        self, configured: SourceSettings, reader: LineReader, log: FileLog, files: Sequence[SourceFile]
-    ) -> SourceReport:
-        found = read_lines(files, reader, configured, self.settings.cdap.instance, self.now)
-        rejected = write_dead_letters(found.dead_letters, self.settings.sync.state_dir)
-        events = self.ledger.add_events(found.events)
-        log.add(found.files)
-        return SourceReport(configured.name, found.lines, rejected, events)
+    def _reader(self, configured: SourceSettings, source: EventSource) -> SourceReader:
+        return SourceReader(source.reader, configured, self.settings.cdap.instance, self.now)
 
-    def _read_many(self, configured: SourceSettings, source: EventSource, files: Sequence[SourceFile]) -> SourceReport:
-        from spark_sync.sources.text_files import read_files
+    def _files(self, reader: SourceReader, tasks: Tasks, files: Sequence[SourceFile], log: FileLog) -> SourceReport:
+        slices = [part for file in files for part in slices_of(file)]
+        gone = set[str]()
 
-        return self._extract(read_files(self.spark(), [file.path for file in files]), configured, source)
+        def found() -> Iterator[LinesRead]:
+            for part, reading in zip(slices, tasks(reader.slice, slices), strict=True):
+                if not reading.is_there:
+                    gone.add(part.path)
+                yield reading
+
+        report = self._take(reader.source, found())
+        log.add(file for file in files if file.path not in gone)
+        return report
 
     def _stream(self, configured: SourceSettings, source: EventSource, frame: DataFrame) -> SourceReport:
         """Read a stream by one query with its own checkpoint."""
-        total = SourceReport(configured.name)
+        total, reader = SourceReport(configured.name), self._reader(configured, source)
 
         def take(batch: DataFrame, _: int) -> None:
             nonlocal total
-            total += self._extract(batch, configured, source)
+            found = batch.rdd.mapPartitions(reader.messages)
+            total += self._take(configured, found.toLocalIterator(prefetchPartitions=True))
 
         query = (
             frame.writeStream.trigger(availableNow=True)
@@ -99,16 +104,19 @@ class Ingestion:
         query.awaitTermination()
         return total
 
-    def _extract(self, lines: DataFrame, configured: SourceSettings, source: EventSource) -> SourceReport:
-        from spark_sync.ingest.extraction import Extraction
+    def _take(self, configured: SourceSettings, readings: Iterable[LinesRead]) -> SourceReport:
+        """Write dead letters and store events while lines are read."""
+        lines = rejected = 0
 
-        with Extraction(lines, source, configured, self.settings.cdap.instance, now=self.now) as extraction:
-            return SourceReport(
-                configured.name,
-                extraction.line_count(),
-                write_dead_letters(extraction.dead_letters(), self.settings.sync.state_dir),
-                self.ledger.add_frame(extraction.events()),
-            )
+        def events() -> Iterator[pa.RecordBatch]:
+            nonlocal lines, rejected
+            for reading in readings:
+                lines += reading.lines
+                rejected += write_dead_letters(reading.letters, self.settings.sync.state_dir)
+                yield reading.events
+
+        stored = self.ledger.add_batches(events())
+        return SourceReport(configured.name, lines, rejected, stored)
 
 
 def _batches(files: Sequence[SourceFile]) -> Iterator[list[SourceFile]]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import quote
 
 from ranger_cdap.errors import InvalidInput, reason
-from spark_sync.ingest.file_reading import file_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +23,7 @@ _COMPRESSED: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst", ".xz
 _COLUMNS: Final = (".parquet", ".orc")
 _HIDDEN: Final = (".", "_")
 _SCHEME: Final = "://"
+_PLAIN_IN_URIS: Final = "/;:@&=+$,-_.!~*'()"
 _FILE_URL: Final = "file://"
 
 
@@ -132,3 +134,12 @@ def listed_by_hadoop(url: str, spark: SparkSession | None) -> Iterator[AuditFile
             raise
         said = str(e.java_exception.getMessage()).splitlines()[0][:200]
         raise InvalidInput(f"`{url}`, of the audit, cannot be listed: {said}") from None
+
+
+def file_uri(path: str) -> str:
+    """Return the URI by which Spark calls a local file: Java's, in which only a part of all letters is encoded."""
+    return "file:" + "".join(quote(each, safe=_PLAIN_IN_URIS) if _is_encoded(each) else each for each in path)
+
+
+def _is_encoded(letter: str) -> bool:
+    return letter.isascii() or unicodedata.category(letter) in ("Cc", "Zl", "Zp", "Zs")

@@ -1,41 +1,73 @@
-"""`DeltaLedger`: the ledger as Delta tables that can be queried directly; many rows at once are Spark's work.
+"""`DeltaLedger`: the ledger as Delta tables that can be queried directly, and that delta-rs alone writes.
 
 Events are appended to `events`. Changed lives are appended to `changes`, where the newest of a key counts, before the
-life in `ledger`; Spark merges `changes` into `ledger` (`bulk_ledger`). `baseline` holds the inventories.
+life in `ledger`; maintenance moves them there. `baseline` holds the inventories.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.errors import SyncError
 from spark_sync.ledger.event import EntityEvent
-from spark_sync.ledger.few_histories import few_histories
 from spark_sync.ledger.fold import known_life
 from spark_sync.ledger.fold_progress import FoldProgress, FoldProgressFile
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import GrantGroup
+from spark_sync.ledger.histories import (
+    HistoryPart,
+    above_in,
+    entity_of,
+    fold_part,
+    is_one_of,
+    is_reached,
+    may_concern,
+    parts_of,
+)
 from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, History, LedgerChange, Scope
-from spark_sync.ledger.ledger_queries import EXISTING, LAST_CHANGE, NEWEST_CHANGES, OF_OTHERS, LedgerQueries, quoted
-from spark_sync.ledger.ledger_rows import Row, change_rows, event_of, event_row, life_of, life_row
+from spark_sync.ledger.ledger_queries import (
+    EXISTING,
+    LAST_CHANGE,
+    NEWEST_CHANGES,
+    NEWEST_LIVES,
+    NO_CHANGES,
+    OF_OTHERS,
+    LedgerQueries,
+    kept_events,
+    quoted,
+)
+from spark_sync.ledger.ledger_rows import (
+    BASELINE,
+    CHANGES,
+    LIVES,
+    batches,
+    change_rows,
+    event_batch,
+    event_of,
+    life_of,
+    life_row,
+)
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.ledger_version import TableVersion, TableVersions
 from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
-from spark_sync.ledger.maintenance import is_due
+from spark_sync.ledger.maintenance import DAY, is_due, note_done
+from spark_sync.tasks import here, on_spark
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from spark_sync.ledger.bulk_ledger import BulkLedger
+    from pyspark.sql import SparkSession
 
 _MOST_CHANGES: Final = 20_000
 _MOST_FILES: Final = 16
-_IDS_A_QUERY: Final = 1_000
+_KEPT_HOURS: Final = 7 * 24
+"""Table versions younger than this stay for their readers."""
+_EVENTS_AT_A_TIME: Final = 100_000
+_IDS_A_QUERY: Final = 10_000
 _NO_VERSIONS: Mapping[EntityId, tuple[str, ...]] = {}
 _NO_JOURNALS: Mapping[str, str] = {}
 
@@ -49,7 +81,7 @@ class DeltaLedger:
         """Open the tables.
 
         Args:
-            spark: returns the session in which many rows are written and folded; without it a fold of many fails.
+            spark: returns the session in which many histories are folded; without it all are folded in this process.
             few: up to this many new events are folded without Spark.
 
         Raises:
@@ -68,28 +100,26 @@ class DeltaLedger:
 
     def add_events(self, events: Sequence[EntityEvent]) -> int:
         """Implement `Ledger.add_events`."""
-        rows = {(event.source, event.id): event_row(self._instance, event) for event in events}
-        new = rows.keys() - self._known(rows)
-        if new:
-            following = self._progress.read().folded + 1
-            self._tables.append("events", (row | {"round": following} for key, row in rows.items() if key in new))
-        return len(new)
+        return self.add_batches([event_batch(self._instance, events)])
 
-    def add_frame(self, events: DataFrame) -> int:
-        """Store the events of a frame with the columns of `EVENTS` but `round`, as `add_events`."""
-        return self._bulk().add_events(events, self._progress.read().folded + 1)
+    def add_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
+        """Store the events of rows of `NEW_EVENTS`, as `add_events`; of several with one key the first counts."""
+        count, round_ = 0, pa.scalar(self._progress.read().folded + 1, pa.int64())
+        for some in _together(batches):
+            new = self._unknown(some)
+            if new.num_rows:
+                rounds = pa.repeat(round_, new.num_rows)
+                self._tables.append("events", new.append_column("round", rounds).to_batches())
+                count += new.num_rows
+        return count
 
     def fold(self, decide: Callable[[History], LedgerChange | None]) -> None:
         """Implement `Ledger.fold`; of many events `decide` runs where Spark's executors are."""
-        progress = self._progress.read()
-        new = list(self._tables.query(self._queries.new_events(progress, self._few + 1)))
-        if not new:
-            return
-        few = few_histories(new, self._select_events, self._select_lives) if len(new) <= self._few else None
-        if few is None:
-            self._bulk().fold(decide, progress)
-        else:
-            self.record(change for history in few if (change := decide(history)))
+        new = list(self._tables.query(self._queries.new_events(self._progress.read())))
+        spark = self._spark if sum(row["events"] for row in new) > self._few else None
+        tasks = on_spark(spark) if spark else here
+        parts = map(self._part, parts_of(self._touched(new)))
+        self._append_changes(list(tasks(partial(fold_part, decide, self._instance), parts)))
 
     def mark_folded(self, scope: Scope) -> None:
         """Implement `Ledger.mark_folded`."""
@@ -101,10 +131,8 @@ class DeltaLedger:
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         """Implement `Ledger.record`."""
-        rows = [row for change in changes for row in change_rows(self._instance, change)]
-        if rows:
-            last = self._one(LAST_CHANGE)["last"]
-            self._tables.append("changes", (row | {"sequence": last + n} for n, row in enumerate(rows, 1)))
+        rows = (row for change in changes for row in change_rows(self._instance, change))
+        self._append_changes(list(batches(CHANGES, rows)))
 
     def lives(self, states: Collection[State]) -> list[Life]:
         """Implement `Ledger.lives`."""
@@ -186,7 +214,7 @@ class DeltaLedger:
         # The time first: after a kill here, creations up to that time no longer count, and repeating the command
         # enters the entities.
         row = {"instance": self._instance, "taken": taken, "entities": len(found), "journals": list(journals.items())}
-        self._tables.append("baseline", [row])
+        self._tables.append("baseline", batches(BASELINE, [row]))
         self.record(
             LedgerChange(entity, (life,), tuple(old.number for old in lives if old.state is State.UNCONFIRMED))
             for entity in missing
@@ -195,8 +223,8 @@ class DeltaLedger:
         )
         others = (entity for entity in missing if entity not in former and str(entity) not in changed)
         first = (known_life(entity, (), taken, versions.get(entity)) for entity in others)
-        # No other row has their keys, not even one of a dropped life, so they need no merge.
-        self._tables.append("ledger", (life_row(self._instance, life) for life in first if life))
+        # No other row has their keys, not even one of a dropped life, so they need not be changes.
+        self._tables.append("ledger", batches(LIVES, (life_row(self._instance, life) for life in first if life)))
         self._progress.write(FoldProgress())
         return len(missing)
 
@@ -211,19 +239,51 @@ class DeltaLedger:
     def tidy(self) -> None:
         """Put the small files of former runs together, so that queries stay fast; no row is lost."""
         if self._tables.file_count("changes") > _MOST_FILES:
-            self._tables.replace("changes", list(self._tables.query(NEWEST_CHANGES)))
+            self._tables.rewrite("changes", NEWEST_CHANGES)
         if self._tables.file_count("events") > _MOST_FILES:
             self._tables.compact("events")
 
     def maintain(self, *, now: int, keep_days: int) -> None:
-        """Merge changed lives, delete old decided events, compact the tables (see `maintenance`); needs Spark."""
-        self._bulk().maintain(now=now, keep_days=keep_days)
+        """Move changes into the ledger, remove old decided events (`kept_events`) and old versions of the tables."""
+        if self._one(LAST_CHANGE)["changes"]:
+            self._tables.rewrite("ledger", NEWEST_LIVES)
+            # A kill before this leaves them in both, where they agree.
+            self._tables.rewrite("changes", NO_CHANGES)
+        before = now - keep_days * DAY
+        (kept,) = self._tables.query(kept_events(before, selected="count(*) AS events"))
+        if kept["events"] < self._one("SELECT count(*) AS events FROM events")["events"]:
+            self._tables.rewrite("events", kept_events(before))
+        for name in ("events", "ledger", "changes"):
+            self._tables.compact(name)
+            self._tables.vacuum(name, _KEPT_HOURS)
+        note_done(self._directory, now)
 
-    def _select_lives(self, condition: str, most: int) -> Iterator[Row]:
-        return self._tables.query(self._queries.lives(condition, most=most))
+    def _touched(self, new: Sequence[Mapping[str, Any]]) -> set[EntityId]:
+        """Return the entities whose lives the new events may change."""
+        touched = {entity_of(row) for row in new if not row["child"]}
+        if above := frozenset(above_in(new)):
+            spaces = sorted({entity.parts[0] for entity, _ in above})
+            known = {entity_of(row): row["is_open"] for row in self._tables.query(self._queries.lives_in(spaces))}
+            if any(child for _, child in above):  # a check may mean what has no life yet
+                reported = map(entity_of, self._tables.query(self._queries.events_in(spaces)))
+                known = dict.fromkeys(reported, False) | known
+            touched |= {entity for entity, is_open in known.items() if is_reached(entity, above, is_open=is_open)}
+        return touched
 
-    def _select_events(self, condition: str, most: int) -> Iterator[Row]:
-        return self._tables.query(self._queries.events(condition, most=most))
+    def _part(self, entities: tuple[EntityId, ...]) -> HistoryPart:
+        lives = self._tables.batches(self._queries.lives(is_one_of(entities)))
+        return HistoryPart(
+            entities, tuple(lives), tuple(self._tables.batches(self._queries.events(may_concern(entities))))
+        )
+
+    def _append_changes(self, changes: Iterable[pa.RecordBatch]) -> None:
+        """Append rows of `CHANGES` in their order, all or none."""
+        rows = pa.Table.from_batches(changes, CHANGES)
+        if rows.num_rows:
+            last = self._one(LAST_CHANGE)["last"]
+            sequence = pa.array(range(last + 1, last + 1 + rows.num_rows), pa.int64())
+            place = CHANGES.get_field_index("sequence")
+            self._tables.append("changes", rows.set_column(place, CHANGES.field(place), sequence).to_batches())
 
     def _lives(self, condition: str) -> list[Life]:
         """Return the lives, by entity and number."""
@@ -234,25 +294,36 @@ class DeltaLedger:
         rows = self._tables.query(self._queries.groups())
         return [(msgspec.convert({**row, "accesses": row["accesses"] or ()}, GrantGroup), row["lives"]) for row in rows]
 
-    def _known(self, keys: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Return the keys of events that are stored, out of these."""
+    def _unknown(self, events: pa.Table) -> pa.Table:
+        """Return those of the rows of `NEW_EVENTS` whose key is not stored, each key once."""
+        keys = list(zip(events["source"].to_pylist(), events["id"].to_pylist(), strict=True))
         by_source: dict[str, list[str]] = {}
-        for source, id_ in keys:
+        for source, id_ in dict.fromkeys(keys):
             by_source.setdefault(source, []).append(id_)
-        return {
+        seen = {
             (source, row["id"])
             for source, ids in by_source.items()
             for start in range(0, len(ids), _IDS_A_QUERY)
             for row in self._tables.query(self._queries.known_ids(source, ids[start : start + _IDS_A_QUERY]))
         }
+        new = []
+        for key in keys:
+            new.append(key not in seen)
+            seen.add(key)
+        return events.filter(pa.array(new, pa.bool_()))
 
     def _one(self, sql: str) -> Mapping[str, Any]:
         (row,) = self._tables.query(sql)
         return row
 
-    def _bulk(self) -> BulkLedger:
-        from spark_sync.ledger.bulk_ledger import BulkLedger
 
-        if self._spark is None:
-            raise SyncError("so many events are new that only `ranger-cdap sync run` can fold them; run it first")
-        return BulkLedger(self._spark(), self._directory, self._instance)
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield batches put together, so that few commits are made, without those that are empty."""
+    some = list[pa.RecordBatch]()
+    for batch in batches:
+        some += [batch] if batch.num_rows else []
+        if sum(each.num_rows for each in some) >= _EVENTS_AT_A_TIME:
+            yield pa.Table.from_batches(some)
+            some = []
+    if some:
+        yield pa.Table.from_batches(some)

@@ -1,119 +1,116 @@
-"""Histories for the fold of many events, by plans of Spark: the entities that may change, with their events and lives.
+"""Histories: the entities that new events concern, and per part of them what the fold needs. Pure but for the queries.
 
-`few_histories` finds the same ones for a few events.
+A part is read by one query of lives and one of events; its histories are folded by themselves, wherever.
 """
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.creations import load_creations
-from spark_sync.ledger.event import ChangeKind, Stage
-from spark_sync.ledger.few_histories import BELOW
-from spark_sync.ledger.ledger_rows import EVENT_FIELDS, PLACE
-from spark_sync.ledger.life import NOT_BY_REQUEST, UNDECIDED_STATES
-from spark_sync.ledger.spark_rows import event_column, life_column
+from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types
+from spark_sync.ledger.event import ChangeKind, EntityEvent
+from spark_sync.ledger.ledger import History, LedgerChange
+from spark_sync.ledger.ledger_queries import quoted
+from spark_sync.ledger.ledger_rows import CHANGES, Row, change_rows, event_of, life_of
+from spark_sync.ledger.life import Life
+from spark_sync.ledger.matching import concerns
 
-_EVENT = ("type", "parts", *EVENT_FIELDS)
+BELOW: Final[Mapping[str, tuple[str, ...]]] = {
+    above: below
+    for above in entity_types().keys() - {"instance"}
+    if (below := tuple(name for name, known in entity_types().items() if above in known.path and name != above))
+}
+"""The entity types below each type: deleted with it, or meant by a check of it."""
 
+ENTITIES_OF_A_PART: Final = 5_000
 
-def affected_by(new: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:
-    """Return the entities of new events, and those below a deleted or checked entity.
-
-    A deletion concerns existing entities; a check may concern any that was ever reported.
-    """
-    direct, above = new.select(*PLACE), events_above(new)
-    if not above.isEmpty():
-        checks = F.col("child") != ""
-        existing = lives.where(F.col("ended").isNull()).select(*PLACE)
-        direct = direct.union(_below(existing, above.where(~checks)))
-        if not above.where(checks).isEmpty():
-            known = lives.select(*PLACE).union(events.where(~_is_about_others()).select(*PLACE))
-            direct = direct.union(_below(known, above.where(checks)))
-    return direct.dropDuplicates(["entity"])
+Above = frozenset[tuple[EntityId, str]]
+"""Entities of events that concern what is in them, each with the type that a check means; empty for a deletion."""
 
 
-def events_above(events: DataFrame) -> DataFrame:
-    """Return the events that concern more than one entity: deletions and checks of what others are in."""
-    return events.where(_concerns_others())
+@dataclass(frozen=True, slots=True)
+class HistoryPart:
+    """Entities with the rows of their lives and of all events that may concern them; can be pickled."""
+
+    entities: tuple[EntityId, ...]
+    lives: tuple[pa.RecordBatch, ...]
+    events: tuple[pa.RecordBatch, ...]
 
 
-def histories(touched: DataFrame, events: DataFrame, above: DataFrame, lives: DataFrame) -> DataFrame:
-    """Return one row per entity whose lives may change, in the shape of `History`; `above`: events about ancestors.
-
-    Left out, because the fold would change nothing: entities that exist, are decided and were never deleted, if the
-    only new events are further creation requests that can only be the creator's.
-    """
-    columns = (*_EVENT, "is_new")
-    event = F.struct(*columns).alias("event")
-    concerned = events.join(touched.select("entity"), "entity").select("entity", event)
-    if not above.isEmpty():
-        over = touched.alias("t").join(above.alias("d"), _is_below("t", "d"))
-        concerned = concerned.union(
-            over.select("t.entity", F.struct(*(f"d.{column}" for column in columns)).alias("event"))
-        )
-    stage = F.coalesce("event.stage", F.lit(""))
-    of_another = ~F.startswith(F.col("entity"), F.concat("event.type", F.lit(":")))
-    deletes = (F.col("event.kind") == ChangeKind.DELETE.value) | of_another
-    odd = (stage == Stage.REJECTED.value) | (F.coalesce("event.requester", F.lit("")) != "")
-    answered = F.coalesce("event.is_new", F.lit(True)) & (stage == Stage.ANSWER.value)
-    reported = concerned.groupBy("entity").agg(
-        F.collect_list("event").alias("events"),
-        F.bool_or(deletes | answered).alias("news"),
-        F.bool_or(odd).alias("odd"),
-        F.collect_set(F.when(stage != Stage.ANSWER.value, F.col("event.user"))).alias("users"),
-    )
-    is_open = F.col("ended").isNull()
-    decided = ~F.col("state").isin(*(state.value for state in UNDECIDED_STATES))
-    known = (
-        lives.join(touched.select("entity"), "entity", "left_semi")
-        .groupBy("entity")
-        .agg(
-            F.collect_list(life_column()).alias("lives"),
-            F.bool_or(is_open & decided).alias("alive"),
-            F.bool_or(is_open & F.col("source").isin(*NOT_BY_REQUEST)).alias("listed"),
-            F.max(F.when(is_open, F.col("creator"))).alias("creator"),
-        )
-    )
-    by_the_creator = ~F.col("odd") & (F.size(F.array_except("users", F.array("creator"))) == 0)
-    again = F.col("alive") & ~F.col("news") & (F.col("listed") | by_the_creator)
-    may_change = (
-        touched.select("entity", "type", "parts")
-        .join(reported, "entity", "left")
-        .join(known, "entity", "left")
-        .where(~F.coalesce(again, F.lit(False)))
-    )
-    return may_change.select(
-        F.struct("type", "parts").alias("entity"),
-        F.coalesce(F.transform("events", event_column), F.array()).alias("events"),
-        F.coalesce("lives", F.array()).alias("lives"),
-    )
+def entity_of(row: Row) -> EntityId:
+    """Return the entity of a row."""
+    return EntityId(row["type"], tuple(row["parts"]))
 
 
-def _concerns_others() -> Column:
-    deletes = (F.col("kind") == ChangeKind.DELETE.value) & F.col("type").isin(*BELOW)
-    replaces = (F.col("kind") == ChangeKind.CREATE.value) & F.col("type").isin(*load_creations().replaced)
-    return deletes | replaces | _is_about_others()
+def above_in(new: Iterable[Row]) -> Iterator[tuple[EntityId, str]]:
+    """Yield those of the new events (`PLACE`, `kind` and `child`) that concern what is in their entities."""
+    for row in new:
+        kind, type_ = row["kind"], row["type"]
+        deletes = kind == ChangeKind.DELETE.value and type_ in BELOW
+        replaces = kind == ChangeKind.CREATE.value and type_ in load_creations().replaced
+        if row["child"] or deletes or replaces:
+            yield entity_of(row), row["child"]
 
 
-def _is_about_others() -> Column:
-    return F.coalesce("child", F.lit("")) != ""
+def is_reached(entity: EntityId, above: Above, *, is_open: bool) -> bool:
+    """Return whether a deletion, which concerns what exists, or a check may concern an entity below its own."""
+    for type_ in entity_type(entity.type).path:
+        place = entity.ancestor(type_)
+        assert place is not None  # it is on the path
+        if (place, entity.type) in above or (is_open and place != entity and (place, "") in above):
+            return True
+    return False
 
 
-def _below(entities: DataFrame, above: DataFrame) -> DataFrame:
-    return entities.alias("t").join(above.alias("d"), _is_below("t", "d"), "left_semi")
+def parts_of(entities: Iterable[EntityId]) -> Iterator[tuple[EntityId, ...]]:
+    """Yield the entities in parts, those of a namespace together."""
+    found = sorted(entities, key=lambda entity: (entity.parts[0], entity))
+    for start in range(0, len(found), ENTITIES_OF_A_PART):
+        yield tuple(found[start : start + ENTITIES_OF_A_PART])
 
 
-def _is_below(entity: str, above: str) -> Column:
-    """Return whether an entity may be in another one, by the aliases of their rows."""
+def is_one_of(entities: Iterable[EntityId]) -> str:
+    """Return the condition for rows of these entities."""
+    return f"entity IN ({quoted(*map(str, entities))})"
 
-    def of(alias: str, name: str) -> Column:
-        return F.col(f"{alias}.{name}")
 
-    fits = reduce(or_, ((of(above, "type") == name) & of(entity, "type").isin(*below) for name, below in BELOW.items()))
-    beginning = F.slice(of(entity, "parts"), F.lit(1), F.size(of(above, "parts")))
-    return (of(entity, "namespace") == of(above, "namespace")) & fits & (beginning == of(above, "parts"))
+def may_concern(entities: Iterable[EntityId]) -> str:
+    """Return the condition for events that may concern one of these entities."""
+    listed = tuple(entities)
+    homes = sorted({entity.parts[0] for entity in listed})
+    deletes = f"kind = {quoted(ChangeKind.DELETE.value)} AND type IN ({quoted(*BELOW)})"
+    replaces = f"kind = {quoted(ChangeKind.CREATE.value)} AND type IN ({quoted(*load_creations().replaced)})"
+    others = f"({deletes}) OR ({replaces}) OR coalesce(child, '') <> ''"
+    return f"{is_one_of(listed)} OR (namespace IN ({quoted(*homes)}) AND ({others}))"
+
+
+def histories(part: HistoryPart) -> Iterator[History]:
+    """Yield the history of each entity of a part."""
+    lives: dict[EntityId, list[Life]] = defaultdict(list)
+    for life in map(life_of, _rows(part.lives)):
+        lives[life.entity].append(life)
+    by_place: dict[EntityId, list[EntityEvent]] = defaultdict(list)
+    for event in map(event_of, _rows(part.events)):
+        by_place[event.entity].append(event)
+    for entity in part.entities:
+        places = (entity.ancestor(type_) for type_ in entity_type(entity.type).path)
+        told = (event for place in places if place in by_place for event in by_place[place])
+        yield History(entity, tuple(event for event in told if concerns(entity, event)), tuple(lives[entity]))
+
+
+def fold_part(decide: Callable[[History], LedgerChange | None], instance: str, part: HistoryPart) -> pa.RecordBatch:
+    """Return what `decide` changes of a part's lives, as rows of `CHANGES` without their sequence."""
+    changes = (change for history in histories(part) if (change := decide(history)))
+    rows = [row for change in changes for row in change_rows(instance, change)]
+    return pa.RecordBatch.from_pylist(rows, schema=CHANGES)
+
+
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    for batch in batches:
+        yield from batch.to_pylist()

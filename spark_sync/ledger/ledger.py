@@ -11,7 +11,7 @@ from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.life import Life, State
 
-FEW_EVENTS: Final = 5_000
+FEW_EVENTS: Final = 50_000
 """New events up to which the fold needs no Spark."""
 
 

@@ -8,12 +8,16 @@ from typing import Final
 
 from spark_sync.ledger.event import NEVER, Stage
 from spark_sync.ledger.fold_progress import FoldProgress
-from spark_sync.ledger.ledger_rows import CHANGES, LIVES, PLACE
-from spark_sync.ledger.life import State
+from spark_sync.ledger.ledger_rows import CHANGES, EVENTS, LIVES
+from spark_sync.ledger.life import UNDECIDED_STATES, State
 
 _NEWEST: Final = (
     "WITH newest AS (SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY instance, entity, number"
     " ORDER BY sequence DESC) AS place FROM changes) WHERE place = 1)"
+)
+_UNCHANGED: Final = (
+    "NOT EXISTS (SELECT 1 FROM newest WHERE newest.instance = old.instance AND newest.entity = old.entity AND"
+    " newest.number = old.number)"
 )
 LAST_CHANGE: Final = "SELECT coalesce(max(sequence), 0) AS last, count(*) AS changes FROM changes"
 EXISTING: Final = f"ended IS NULL AND state <> '{State.UNCONFIRMED.value}'"
@@ -33,6 +37,29 @@ def columns(names: Iterable[str]) -> str:
 
 
 NEWEST_CHANGES: Final = f"{_NEWEST} SELECT {columns(CHANGES.names)} FROM newest"
+NEWEST_LIVES: Final = (
+    f"{_NEWEST} SELECT {columns(LIVES.names)} FROM ledger AS old WHERE {_UNCHANGED}"
+    f" UNION ALL SELECT {columns(LIVES.names)} FROM newest WHERE NOT dropped"
+)
+"""The lives of all instances."""
+NO_CHANGES: Final = f"SELECT {columns(CHANGES.names)} FROM changes WHERE false"
+
+
+def kept_events(before: int, *, selected: str = "") -> str:
+    """Select the events of all instances that a fold may still need, once `changes` has moved into the ledger.
+
+    They are those since that time, those of undecided lives, and those that name the versions of an existing entity,
+    which ends with its last version. An event that is read again after its removal changes nothing: lives stay, and
+    with them the time before which events no longer count.
+    """
+    undecided = f"state IN ({quoted(*(state.value for state in UNDECIDED_STATES))})"
+    of_lives = f"SELECT instance, entity, bool_or({undecided}) AS undecided, bool_or(ended IS NULL) AS exists_"
+    names = selected or ", ".join(f'event."{name}"' for name in EVENTS.names)
+    return (
+        f"WITH known AS ({of_lives} FROM ledger GROUP BY 1, 2) SELECT {names} FROM events AS event LEFT JOIN known"
+        " ON known.instance = event.instance AND known.entity = event.entity"
+        f" WHERE event.time >= {before} OR known.undecided OR (known.exists_ AND event.version <> '')"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +68,35 @@ class LedgerQueries:
 
     instance: str
 
-    def lives(self, condition: str, selected: str = "*", *, most: int | None = None) -> str:
+    def lives(self, condition: str, selected: str = "*") -> str:
         """Select from the newest row of each life; `condition` may also query `lives`."""
-        limit = "" if most is None else f" LIMIT {most}"
-        return f"{self._newest_lives} SELECT {selected} FROM lives WHERE {condition}{limit}"
+        return f"{self._newest_lives} SELECT {selected} FROM lives WHERE {condition}"
 
-    def events(self, condition: str, selected: str = "*", *, most: int | None = None) -> str:
+    def events(self, condition: str, selected: str = "*") -> str:
         """Select from the events."""
-        limit = "" if most is None else f" LIMIT {most}"
-        return f"SELECT {selected} FROM events WHERE {self._here} AND ({condition}){limit}"
+        return f"SELECT {selected} FROM events WHERE {self._here} AND ({condition})"
 
-    def new_events(self, progress: FoldProgress, most: int) -> str:
-        """Select the places of events that are to be folded."""
-        return self.events(_is_new(progress), f"{columns(PLACE)}, kind, coalesce(child, '') AS child", most=most)
+    def new_events(self, progress: FoldProgress) -> str:
+        """Select what says which entities the events that are to be folded concern, and their number."""
+        selected = "type, parts, kind, coalesce(child, '') AS child"
+        return f"{self.events(_is_new(progress), f'{selected}, count(*) AS events')} GROUP BY 1, 2, 3, 4"
+
+    def lives_in(self, namespaces: Iterable[str]) -> str:
+        """Select the entities in namespaces that have lives, and whether one is open."""
+        selected = "type, parts, bool_or(ended IS NULL) AS is_open"
+        return f"{self.lives(f'namespace IN ({quoted(*namespaces)})', selected)} GROUP BY 1, 2"
+
+    def events_in(self, namespaces: Iterable[str]) -> str:
+        """Select the entities in namespaces of which events were ever reported."""
+        own = "coalesce(child, '') = ''"
+        return self.events(f"namespace IN ({quoted(*namespaces)}) AND {own}", "DISTINCT type, parts")
 
     def known_ids(self, source: str, ids: Sequence[str]) -> str:
         """Select those ids of a source, of whatever instance, that are stored."""
         return f"SELECT id FROM events WHERE source = {quoted(source)} AND id IN ({quoted(*ids)})"
 
     def changed_entities(self) -> str:
-        """Select the entities of which a life was changed or dropped since the last merge."""
+        """Select the entities of which `changes` has a row."""
         return f"SELECT DISTINCT entity FROM changes WHERE {self._here}"
 
     def newest_round(self) -> str:
@@ -94,15 +130,13 @@ class LedgerQueries:
     def _newest_lives(self) -> str:
         names = columns(LIVES.names)
         return (
-            f"{_NEWEST}, lives AS (SELECT {names} FROM ledger AS old WHERE {self._here} AND NOT EXISTS"
-            " (SELECT 1 FROM newest WHERE newest.instance = old.instance AND newest.entity = old.entity AND"
-            " newest.number = old.number)"
+            f"{_NEWEST}, lives AS (SELECT {names} FROM ledger AS old WHERE {self._here} AND {_UNCHANGED}"
             f" UNION ALL SELECT {names} FROM newest WHERE {self._here} AND NOT dropped)"
         )
 
 
 def _is_new(progress: FoldProgress) -> str:
-    """Return the condition for events that are to be folded, as `bulk_ledger` states it for Spark."""
+    """Return the condition for events that are to be folded."""
     check, closed = quoted(Stage.CHECK.value), progress.scope.closed
     may_end = f"(stage = {check} AND (received > {closed} OR (received IS NULL AND time > {closed})))"
     return f"round > {progress.folded} OR {_waits(progress)} OR {may_end}"

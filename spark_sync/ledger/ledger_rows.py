@@ -1,9 +1,10 @@
-"""Rows of the ledger's tables, as dictionaries by column; how Spark reads and writes them is in `spark_rows`."""
+"""Rows of the ledger's tables: their columns, and what a row stands for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from operator import attrgetter
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life
 
 Row = Mapping[str, Any]
+
+_ROWS_OF_A_BATCH: Final = 20_000
 
 _TEXT, _NUMBER, _TEXTS = pa.string(), pa.int64(), pa.list_(pa.field("element", pa.string()))
 
@@ -149,15 +152,10 @@ def life_row(instance: str, life: Life) -> dict[str, Any]:
     }
 
 
-def event_row(instance: str, event: EntityEvent) -> dict[str, Any]:
-    """Return a row of `NEW_EVENTS`."""
-    return {name: column[0] for name, column in event_columns(instance, [event]).items()}
-
-
-def event_columns(instance: str, events: Sequence[EntityEvent]) -> dict[str, Sequence[Any]]:
-    """Return the columns of `NEW_EVENTS`."""
+def event_batch(instance: str, events: Sequence[EntityEvent]) -> pa.RecordBatch:
+    """Return rows of `NEW_EVENTS`."""
     entities, places = [event.entity for event in events], [_places(event.entity.type) for event in events]
-    return {
+    columns: dict[str, Sequence[Any]] = {
         "instance": [instance] * len(events),
         "entity": list(map(str, entities)),
         "type": [entity.type for entity in entities],
@@ -169,6 +167,16 @@ def event_columns(instance: str, events: Sequence[EntityEvent]) -> dict[str, Seq
         "time": [event.time for event in events],
         **{name: list(map(attrgetter(name), events)) for name in EVENT_FIELDS},
     }
+    return pa.RecordBatch.from_arrays(
+        [pa.array(columns[each.name], each.type) for each in NEW_EVENTS], schema=NEW_EVENTS
+    )
+
+
+def batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """Yield rows as Arrow's batches of bounded size."""
+    rest = iter(rows)
+    while some := list(islice(rest, _ROWS_OF_A_BATCH)):
+        yield pa.RecordBatch.from_pylist(some, schema=schema)
 
 
 def _place(instance: str, entity: EntityId) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""`LedgerTables`: the ledger's Delta tables without Spark: created, read by SQL, appended to.
+"""`LedgerTables`: the ledger's Delta tables: created, read by SQL, appended to and rewritten, by delta-rs alone.
 
-Spark writes the same tables (`bulk_ledger`); the lease keeps the two writers apart.
+A second engine that writes the same tables loses commits on some storage without an error.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import DeltaTable, QueryBuilder, Schema, WriterProperties, write_deltalake
@@ -23,13 +22,12 @@ from spark_sync.ledger.ledger_rows import BASELINE, CHANGES, EVENTS, LIVES, Row
 from spark_sync.ledger.ledger_version import TableVersion
 
 TABLES: Final[Mapping[str, pa.Schema]] = {"changes": CHANGES, "ledger": LIVES, "events": EVENTS, "baseline": BASELINE}
-"""In the order in which they are opened: changes are merged into the ledger, so a reader must not open it first."""
+"""In the order in which they are opened: changes move into the ledger, so a reader must not open that first."""
 
 _CONFIGURATION: Final = {"delta.logRetentionDuration": "interval 7 days"}
 _COMPRESSION: Final = WriterProperties(compression="GZIP")
 """The only compression of Parquet with checksums: flipped bytes are an error, and never the name of another user."""
 _COMMITS: Final = "_delta_log"
-_ROWS_A_BATCH: Final = 20_000
 _SMALL_FILE: Final = 4_000_000
 """Bytes up to which files are put together."""
 
@@ -55,36 +53,44 @@ class LedgerTables:
         Raises:
             SyncError: the tables cannot be read.
         """
+        for batch in self.batches(sql):
+            with _errors(self._directory):
+                rows = batch.to_pylist()
+            yield from rows
+
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        """Return the batches of a query, as `query`."""
         builder = QueryBuilder()
         with _errors(self._directory):
             self._refresh()
             for name, table in self._tables.items():
                 builder.register(name, table)
-            reader = builder.execute(sql)
+            return self._read(builder.execute(sql))
+
+    def _read(self, reader: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         while True:
             with _errors(self._directory):
                 try:
                     batch = pa.record_batch(next(reader))
                 except StopIteration:
                     return
-                rows = batch.to_pylist()
-            yield from rows
+            yield batch
 
-    def append(self, name: str, rows: Iterable[Row]) -> None:
+    def append(self, name: str, batches: Iterable[pa.RecordBatch]) -> None:
         """Append rows to a table, all or none.
 
         Raises:
             SyncError: it cannot be written.
         """
-        self._write(name, rows, replacing=False)
+        self._write(name, batches, replacing=False)
 
-    def replace(self, name: str, rows: Iterable[Row]) -> None:
-        """Replace all rows of a table, all or none.
+    def rewrite(self, name: str, sql: str) -> None:
+        """Replace all rows of a table by those of a query, all or none.
 
         Raises:
-            SyncError: it cannot be written.
+            SyncError: a table cannot be read or written.
         """
-        self._write(name, rows, replacing=True)
+        self._write(name, self.batches(sql), replacing=True)
 
     def compact(self, name: str) -> None:
         """Put the small files of a table together; its rows stay.
@@ -94,6 +100,15 @@ class LedgerTables:
         """
         with _errors(self._directory), _private_files():
             self._tables[name].optimize.compact(target_size=_SMALL_FILE, writer_properties=_COMPRESSION)
+
+    def vacuum(self, name: str, hours: int) -> None:
+        """Remove the files that no version of a table younger than so many hours has.
+
+        Raises:
+            SyncError: they cannot be removed.
+        """
+        with _errors(self._directory):
+            self._tables[name].vacuum(hours, dry_run=False)
 
     def file_count(self, name: str) -> int:
         """Return the number of files of a table's newest version."""
@@ -127,13 +142,13 @@ class LedgerTables:
                 version = table.version()
                 self._seen[name] = _Seen(found.st_ino, found.st_mtime_ns, version, _stamp(log, version))
 
-    def _write(self, name: str, rows: Iterable[Row], *, replacing: bool) -> None:
+    def _write(self, name: str, batches: Iterable[pa.RecordBatch], *, replacing: bool) -> None:
         schema = TABLES[name]
-        batches = pa.RecordBatchReader.from_batches(schema, _batches(schema, rows))
+        reader = pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in batches))
         with _errors(self._directory), _private_files():
             self._refresh()
             mode: Final = "overwrite" if replacing else "append"
-            write_deltalake(self._tables[name], batches, mode=mode, writer_properties=_COMPRESSION)
+            write_deltalake(self._tables[name], reader, mode=mode, writer_properties=_COMPRESSION)
 
     def _opened(self, name: str, schema: pa.Schema) -> DeltaTable:
         with _errors(self._directory), _private_files():
@@ -161,12 +176,6 @@ def _stamp(log: Path, version: int) -> tuple[int, int] | None:
     return found.st_size, found.st_mtime_ns
 
 
-def _batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-    rest = iter(rows)
-    while some := list(islice(rest, _ROWS_A_BATCH)):
-        yield pa.RecordBatch.from_pylist(some, schema=schema)
-
-
 @contextmanager
 def _errors(directory: Path) -> Iterator[None]:
     """Translate what delta-rs, DataFusion and Arrow raise, which have no class in common."""
@@ -192,7 +201,7 @@ def _spoiled(directory: Path, spoiled: str) -> LedgerSpoiled:
 
 @contextmanager
 def _private_files() -> Iterator[None]:
-    """Let only the owner read files created meanwhile, as those of Spark."""
+    """Let only the owner read files created meanwhile."""
     before = os.umask(0o077)
     try:
         yield

@@ -11,12 +11,14 @@ import pytest
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.demo import COLLEAGUE, CREATOR, DATASET, SERVICE, DemoEnvironment, open_demo, run_demo
 from spark_sync.report import RunReport
-from tests.spark_sync.conftest import BOTH_WAYS, Way, way_of
+from tests.spark_sync.conftest import WITHOUT_SPARK, Way, on_spark
 
 
-@pytest.fixture(params=BOTH_WAYS)
+@pytest.fixture(
+    params=[pytest.param(False, id="without Spark"), pytest.param(True, id="on Spark", marks=pytest.mark.spark)]
+)
 def way(request: pytest.FixtureRequest) -> Way:
-    return way_of(request)
+    return on_spark(request.getfixturevalue("spark")) if request.param else WITHOUT_SPARK
 
 
 def values(policy: Policy) -> tuple[str, ...]:

@@ -1,14 +1,11 @@
-"""The same scenarios through the tables: what is new folded there, without Spark or in turn, equals all in memory."""
+"""The same scenarios through the tables: what is new folded there equals all in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import EntityEvent, Position
@@ -19,34 +16,23 @@ from spark_sync.ledger.life import Life, State
 from tests.simulation.pipeline import Killer, MemoryRanger, Run, send
 from tests.simulation.scenario import MINUTE, START, Scenario, draw
 from tests.simulation.simulator import Simulation
-from tests.spark_sync.conftest import WITHOUT_SPARK, Way, on_spark
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 SEEDS = range(20)
 RUNS, QUIET = 4, 2
 
 
 def test_ledgers_in_memory_and_on_delta_are_equal(tmp_path: Path) -> None:
-    _played_through(tmp_path, [WITHOUT_SPARK])
-
-
-@pytest.mark.spark
-def test_ledgers_in_memory_and_on_delta_are_equal_whoever_folds(spark: SparkSession, tmp_path: Path) -> None:
-    _played_through(tmp_path, [on_spark(spark), WITHOUT_SPARK])
-
-
-def _played_through(directory: Path, ways: Sequence[Way]) -> None:
-    """All scenarios in one ledger, each in a namespace of its own, with the runs of one job, in these ways in turn."""
+    """All scenarios in one ledger, each in a namespace of its own, with the runs of one job."""
     from spark_sync.job import scope_of
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
     scenarios = [draw(seed) for seed in SEEDS]
     _run_together(scenarios)
     played = {f"n{scenario.seed}": Simulation(scenario).play(QUIET) for scenario in scenarios}
-    ledgers = cycle([DeltaLedger(directory, "cdap", way.spark, few=way.few.events) for way in ways])
-    ledger, ranger = next(ledgers), MemoryRanger(Killer())
+    ledger, ranger = DeltaLedger(tmp_path, "cdap"), MemoryRanger(Killer())
     known = {ns: sim.scenario.known for ns, sim in played.items()}
     versions = {
         _moved(life.entity, ns): life.versions
@@ -60,7 +46,6 @@ def _played_through(directory: Path, ways: Sequence[Way]) -> None:
 
     for runs in zip(*(sim.pipeline.runs for sim in played.values()), strict=True):
         at = dict(zip(played, runs, strict=True))
-        ledger = next(ledgers)
         ledger.add_events(_events(at, lambda run: run.events))
         ledger.fold(_by_namespace({ns: run.settings for ns, run in at.items()}))
         scopes = [scope_of(run.settings) for run in runs]
@@ -84,7 +69,7 @@ def _run_together(scenarios: Sequence[Scenario]) -> None:
 
 
 def _by_namespace(settings: dict[str, FoldSettings]) -> Callable[[History], LedgerChange | None]:
-    """Folds the entities of each scenario with its own settings; Spark's workers cannot import tests."""
+    """Folds the entities of each scenario with its own settings."""
 
     def decide(history: History) -> LedgerChange | None:
         return refold(history, settings[history.entity.parts[0]])

@@ -74,20 +74,6 @@ class Ranger:
         return found
 
 
-BOTH_WAYS: Final = (pytest.param(False, id="without Spark"), pytest.param(True, id="on Spark", marks=pytest.mark.spark))
-
-
-def way_of(request: pytest.FixtureRequest) -> Way:
-    """The way of a fixture or test that is parametrized by `BOTH_WAYS`."""
-    return on_spark(request.getfixturevalue("spark")) if request.param else WITHOUT_SPARK
-
-
-@pytest.fixture(params=BOTH_WAYS)
-def way(request: pytest.FixtureRequest) -> Way:
-    """Both ways in turn: what a test expects is the same on either."""
-    return way_of(request)
-
-
 @pytest.fixture(scope="session")
 def embedded() -> Iterator[tuple[str, RangerAdmin, RangerAdmin]]:
     with (

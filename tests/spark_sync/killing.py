@@ -39,42 +39,46 @@ class Step:
 
 JOB, INGESTION, FILES = "spark_sync.job", "spark_sync.ingest.ingestion", "spark_sync.sources.file_log"
 LEDGER, TABLES = "spark_sync.ledger.delta_ledger", "spark_sync.ledger.ledger_tables"
-BULK, DELTA, UPKEEP = "spark_sync.ledger.bulk_ledger", "delta.tables", "spark_sync.ledger.maintenance"
 RANGER, PUSH = "ranger_cdap.policies.client.ranger_admin", "spark_sync.grants.push"
+
+MAINTENANCE: Final = frozenset(
+    {
+        "before changes are moved into the ledger",
+        "changes are in the ledger, but still among the changes",
+        "changes are moved into the ledger, nothing else is done",
+        "one table is compacted, the others are not",
+    }
+)
+"""Steps of a run in which maintenance is due."""
 
 # In the order in which a run comes to them.
 STEPS: Final[Mapping[str, Step]] = {
     "nothing but dead letters is written": Step(INGESTION, "write_dead_letters", after=True),
-    "lines are read, their events are not in the ledger": Step(LEDGER, "DeltaLedger.add_events"),
+    "lines are read, their events are not in the ledger": Step(TABLES, "LedgerTables.append"),
     "events are in the ledger, the file is not recorded as read": Step(FILES, "FileLog.add"),
     "the file is recorded as read": Step(FILES, "FileLog.add", after=True),
     "before anything is decided": Step(JOB, "fold_new"),
-    "all is decided, no life is recorded": Step(LEDGER, "DeltaLedger.record"),
-    "changed lives are appended, but not that they are decided": Step(LEDGER, "DeltaLedger.record", after=True),
+    "all is decided, no life is recorded": Step(LEDGER, "DeltaLedger._append_changes"),
+    "changed lives are appended, but not that they are decided": Step(
+        LEDGER, "DeltaLedger._append_changes", after=True
+    ),
     "it is recorded that they are decided": Step(LEDGER, "DeltaLedger.mark_folded", after=True),
     "before anything is sent": Step(JOB, "push"),
     "a policy is taken back, its successor not sent": Step(RANGER, "RangerAdmin.delete_policy", after=True),
     "between two policies": Step(RANGER, "RangerAdmin.create_policy", after=True, nth=2),
     "all is sent, nothing recorded": Step(PUSH, "_record"),
+    "before changes are moved into the ledger": Step(TABLES, "LedgerTables.rewrite"),
+    "changes are in the ledger, but still among the changes": Step(TABLES, "LedgerTables.rewrite", after=True),
+    "changes are moved into the ledger, nothing else is done": Step(TABLES, "LedgerTables.rewrite", after=True, nth=2),
+    "one table is compacted, the others are not": Step(TABLES, "LedgerTables.vacuum", after=True),
     "all is recorded, before the files are put together": Step(LEDGER, "DeltaLedger.tidy"),
-    "changed lives are read, but not put together": Step(TABLES, "LedgerTables.replace"),
+    "before changed lives are put together": Step(TABLES, "LedgerTables.rewrite"),
     "changed lives are put together, events are not": Step(TABLES, "LedgerTables.compact"),
     "all is put together, the ledger's version not noted": Step(JOB, "save"),
     "the ledger's version is noted": Step(JOB, "save", after=True),
 }
-ON_SPARK: Final[Mapping[str, Step]] = {
-    "lines are read on Spark, their events are not in the ledger": Step(LEDGER, "DeltaLedger.add_frame"),
-    "events of Spark are in the ledger, the file is not recorded as read": Step(FILES, "FileLog.add"),
-    "changes are merged into the ledger, but not deleted": Step(DELTA, "DeltaTable.delete"),
-    "changes of former runs are merged, those of this one are not": Step(BULK, "BulkLedger.merge_changes", after=True),
-    "lives are merged, but not that they are decided": Step(LEDGER, "DeltaLedger.mark_folded"),
-    "grants are sent after a fold on Spark, none is recorded": Step(PUSH, "_record"),
-    "changes are merged for the maintenance, but not deleted": Step(DELTA, "DeltaTable.delete", nth=2),
-    "changes are merged for the maintenance, nothing is cleaned": Step(BULK, "clean"),
-    "one table is compacted, the others are not": Step(DELTA, "DeltaTable.vacuum", nth=1),
-    "all is maintained, the ledger's version not noted": Step(JOB, "save"),
-}
-ALL: Final[Mapping[str, Step]] = {**STEPS, **ON_SPARK}
+ON_SPARK: Final = "events of Spark's tasks are in the ledger, the file is not recorded as read"
+ALL: Final[Mapping[str, Step]] = {**STEPS, ON_SPARK: Step(FILES, "FileLog.add")}
 
 
 def kill_at(step: Step, die: Callable[[], None], patch: pytest.MonkeyPatch) -> None:

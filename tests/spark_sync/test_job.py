@@ -126,7 +126,7 @@ def source(path: Path, kind: str = "data-plane") -> dict[str, Any]:
     return {"kind": kind, "path": path, "callers": ("cdap-master",)}
 
 
-def run(settings: Settings, way: Way, **given: Any) -> RunReport:
+def run(settings: Settings, way: Way = WITHOUT_SPARK, **given: Any) -> RunReport:
     from spark_sync.job import run_once
 
     return run_once(settings, way.spark, few=way.few, **{"now": NOW} | given)
@@ -149,33 +149,33 @@ def all_lives(settings: Settings) -> list[Life]:
 
 
 def test_the_recordings_from_the_first_event_to_the_last(
-    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     settings = settings_for(audit=source(inbox("audit"), "audit"), data_plane=source(inbox("data-plane")))
     take_baseline(settings)
     for name in ("audit", "data-plane"):
         shutil.copy(RECORDING / "events" / name / FIRST, inbox(name))
-    report = run(settings, way)
+    report = run(settings)
     assert by_values(ranger.grants()) == by_values(NS1 | OTHERS)
     assert len(report.granted) == len(NS1 | OTHERS)
     assert not report.waiting
 
     version = ranger.policy_version()
-    again = run(settings, way)
+    again = run(settings)
     assert again.wrote_nothing
     assert again.unchanged == len(NS1 | OTHERS)
     assert ranger.policy_version() == version
 
     # The checkpoints are lost: everything is read again and nothing changes.
     shutil.rmtree(settings.sync.state_dir / "checkpoints")
-    again = run(settings, way)
+    again = run(settings)
     assert [(found.lines > 0, found.events) for found in again.sources] == [(True, 0), (True, 0)]
     assert again.wrote_nothing
     assert ranger.policy_version() == version
 
     for name in ("audit", "data-plane"):
         shutil.copy(RECORDING / "events" / name / SECOND, inbox(name))
-    report = run(settings, way)
+    report = run(settings)
     assert by_values(ranger.grants()) == by_values(OTHERS)
     assert len(report.revoked) == len(NS1)
     assert not report.waiting
@@ -254,7 +254,7 @@ def test_the_ledger_is_the_same_whoever_wrote_it(
 
 
 def test_what_creates_and_deletes_nothing_changes_nothing_and_gives_nobody_anything(
-    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     ns1 = "/v3/namespaces/ns1"
     settings = settings_for(data_plane=source(inbox("d")))
@@ -266,7 +266,7 @@ def test_what_creates_and_deletes_nothing_changes_nothing_and_gives_nobody_anyth
         recorded(f"{ns1}/data/datasets/ds1", method="PUT"),
     ]
     deliver(inbox("d"), "1.jsonl", created)
-    run(settings, way)
+    run(settings)
     before, version = all_lives(settings), ranger.policy_version()
     assert {life.creator for life in before if life.state is State.APPLIED} == {"alice"}
 
@@ -278,21 +278,21 @@ def test_what_creates_and_deletes_nothing_changes_nothing_and_gives_nobody_anyth
     ]
     bobs = [again(request, "bob", n) for n, request in enumerate(harmless + created)]
     deliver(inbox("d"), "2.jsonl", harmless + bobs)
-    report = run(settings, way)
+    report = run(settings)
     assert report.wrote_nothing
     assert all_lives(settings) == before
     assert ranger.policy_version() == version
 
 
 def test_ambiguous_creations_are_granted_only_after_a_baseline(
-    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     settings = settings_for(data_plane=source(inbox("d")))
     first, late = recorded("/v3/namespaces/ns1", method="PUT"), recorded("/v3/namespaces/ns2", method="PUT")
     # The example's inventory was taken at 04:00; this namespace was made more than the clock skew before.
     early = again(first, "alice", 1, by=1_795_233_597_000 - first[-1]["record"]["ended"])
     deliver(inbox("d"), "1.jsonl", [early, late])
-    report = run(settings, way)
+    report = run(settings)
     assert report.wrote_nothing
     assert ranger.policies() == []
     assert [(str(life.entity), life.state) for life in all_lives(settings)] == [
@@ -300,13 +300,13 @@ def test_ambiguous_creations_are_granted_only_after_a_baseline(
         ("namespace:ns2", State.UNCONFIRMED),
     ]
     take_baseline(settings)
-    run(settings, way)
+    run(settings)
     assert ranger.grants() == {"ns2": "alice"}
     assert "namespace:ns1" not in {str(life.entity) for life in all_lives(settings)}
 
 
 def test_garbage_goes_to_the_dead_letters_and_the_run_goes_on(
-    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     settings = settings_for(data_plane=source(inbox("d")))
     take_baseline(settings)
@@ -320,12 +320,12 @@ def test_garbage_goes_to_the_dead_letters_and_the_run_goes_on(
     good = recorded("/v3/namespaces/ns1", method="PUT")
     deliver(inbox("d"), "1.jsonl", ["garbage", good, forged | {"caller": "mallory"}])
     deliver(inbox("d"), "2.jsonl", unsafe)
-    report = run(settings, way)
+    report = run(settings)
     assert ranger.grants() == {"ns1": "alice"}
     assert [(found.lines, found.rejected) for found in report.sources] == [(12, 2)]
     assert sorted(life.creator for life in report.waiting) == ["*", "a,b", "public", "{USER}"]
     assert {life.state for life in report.waiting} == {State.BLOCKED}
-    again_waiting = run(settings, way).waiting
+    again_waiting = run(settings).waiting
     assert again_waiting == report.waiting, "the next run counts them, so it lists them too"
     letters = (settings.sync.state_dir / "dead-letters.jsonl").read_text(encoding="utf-8").splitlines()
     assert [
@@ -338,18 +338,18 @@ def test_garbage_goes_to_the_dead_letters_and_the_run_goes_on(
 
 
 def test_lines_rejected_for_a_missing_setting_count_once_the_source_is_read_again(
-    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     without, settings = (settings_for(d=source(inbox("d")) | callers) for callers in ({"callers": ()}, {}))
     take_baseline(settings)
     deliver(inbox("d"), "1.jsonl", [recorded("/v3/namespaces/ns1", method="PUT")])
-    report = run(without, way)
+    report = run(without)
     assert [(found.lines, found.rejected) for found in report.sources] == [(2, 1)]
     assert ranger.grants() == {}
 
     # docs/how-to/operate-the-sync.md, "Rejected lines".
     (settings.sync.state_dir / "checkpoints" / "d").rename(settings.sync.state_dir / "checkpoints-d")
-    report = run(settings, way)
+    report = run(settings)
     assert [(found.lines, found.rejected) for found in report.sources] == [(2, 0)]
     assert ranger.grants() == {"ns1": "alice"}
 
@@ -365,7 +365,6 @@ def test_lines_rejected_for_a_missing_setting_count_once_the_source_is_read_agai
     ids=["before the fold", "before the fold is noted", "before the push", "between the push and its record"],
 )
 def test_a_killed_run_heals(
-    way: Way,
     ranger: Ranger,
     settings_for: Callable[..., Settings],
     inbox: Callable[[str], Path],
@@ -379,26 +378,26 @@ def test_a_killed_run_heals(
     with monkeypatch.context() as patch:
         kill_at(step, raise_killed, patch)
         with pytest.raises(Killed):
-            run(settings, way)
+            run(settings)
     assert len(ranger.policies()) == written
     version = ranger.policy_version()
-    run(settings, way)
+    run(settings)
     assert ranger.grants() == {"ns1": "alice"}
     assert ranger.policy_version() == version + (1 - written)
     assert [life.state for life in all_lives(settings) if life.creator] == [State.APPLIED]
 
 
 def test_with_ranger_away_nothing_is_lost(
-    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
 ) -> None:
     settings = settings_for(data_plane=source(inbox("d")))
     take_baseline(settings)
     deliver(inbox("d"), "1.jsonl", [recorded("/v3/namespaces/ns1", method="PUT")])
     away = replace(settings, ranger=replace(settings.ranger, url="http://127.0.0.1:9", attempts=1))
-    report = run(away, way)
+    report = run(away)
     assert report.trouble
     assert report.counts[State.PENDING] == 1
-    assert not run(settings, way).trouble
+    assert not run(settings).trouble
     assert ranger.grants() == {"ns1": "alice"}
 
 
@@ -410,15 +409,15 @@ def test_with_ranger_away_nothing_is_lost(
     ],
 )
 def test_a_source_that_is_not_usable(
-    way: Way, settings_for: Callable[..., Settings], sources: dict[str, Any], message: str
+    settings_for: Callable[..., Settings], sources: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        run(settings_for(**sources), way)
+        run(settings_for(**sources))
 
 
-def test_one_run_at_a_time(way: Way, settings_for: Callable[..., Settings]) -> None:
+def test_one_run_at_a_time(settings_for: Callable[..., Settings]) -> None:
     from spark_sync.ledger.lease import lease
 
     settings = settings_for()
     with lease(settings.sync.state_dir), pytest.raises(LeaseHeld):
-        run(settings, way)
+        run(settings)

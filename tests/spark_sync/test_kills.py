@@ -2,7 +2,7 @@
 
 Each step has its namespace in one ledger, with the same history: things are made in a run before, and one of them is
 deleted and made again by somebody else, with some new ones, in the run that is killed. The latest step comes first, so
-that none of the next runs finishes what it left, until the last one does: without Spark or on it, whoever was killed.
+that none of the next runs finishes what it left, until the last one does.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
-from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import State
 from spark_sync.report import RunReport
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync import killing
-from tests.spark_sync.conftest import PASSWORD, WITHOUT_SPARK, Ranger, Way, new_service, on_spark, settings_of
-from tests.spark_sync.killing import ON_SPARK, STEPS, Killed, Step, kill_at, raise_killed
+from tests.spark_sync.conftest import PASSWORD, WITHOUT_SPARK, Ranger, new_service, settings_of
+from tests.spark_sync.killing import ALL, MAINTENANCE, ON_SPARK, STEPS
 from tests.spark_sync.recorded_lines import CALLER, TAKEN, Lines, created, deleted, write_watermark
 
 if TYPE_CHECKING:
@@ -40,39 +39,21 @@ NOW = 1_900_000_000_000
 QUIET: Final = "quiet"
 ROOT: Final = Path(__file__).parents[2]
 
-# Killed for good on Spark, by a signal, and Spark's driver with it; the others by an exception that nobody catches,
-# which costs no new driver.
-BY_SIGNAL: Final = "events of Spark are in the ledger, the file is not recorded as read"
-
-
-@dataclass(frozen=True)
-class Play:
-    """Where runs are killed, and whether the last one, which is not, goes through Spark."""
-
-    steps: Mapping[str, Step]
-    ends_on_spark: bool
-
-
-PLAYS: Final = {
-    "killed without Spark, finished without": Play(STEPS, ends_on_spark=False),
-    "killed without Spark, finished on it": Play(STEPS, ends_on_spark=True),
-    "killed on Spark, finished without": Play(ON_SPARK, ends_on_spark=False),
-}
-SPARKLESS, *_ = PLAYS
+PLAYS: Final[Mapping[str, tuple[str, ...]]] = {"without Spark": tuple(STEPS), "on Spark": (ON_SPARK,)}
 
 
 def marks_of(play: str) -> tuple[pytest.MarkDecorator, ...]:
-    return () if play == SPARKLESS else (pytest.mark.spark,)
+    return (pytest.mark.spark,) if play == "on Spark" else ()
 
 
 EACH_WORLD: Final = [pytest.param(play, id=play, marks=marks_of(play)) for play in PLAYS]
 EACH_STEP: Final = [
-    pytest.param(play, step, id=f"{play}: {step}", marks=marks_of(play)) for play in PLAYS for step in PLAYS[play].steps
+    pytest.param(play, step, id=f"{play}: {step}", marks=marks_of(play)) for play in PLAYS for step in PLAYS[play]
 ]
 
 
 def namespace_of(step: str) -> str:
-    return f"killed{list(STEPS if step in STEPS else ON_SPARK).index(step)}"
+    return f"killed{list(ALL).index(step)}"
 
 
 def dataset(name: str) -> EntityId:
@@ -104,10 +85,10 @@ class World:
         text = "".join(one.text.replace("NS0", namespace) + "\n" for one in told)
         (self.inbox / name).write_text(text, encoding="utf-8")
 
-    def run(self, way: Way) -> RunReport:
+    def run(self) -> RunReport:
         from spark_sync.job import run_once
 
-        return run_once(self.settings, way.spark, now=NOW, few=way.few)
+        return run_once(self.settings, WITHOUT_SPARK.spark, now=NOW)
 
     def lives(self, namespace: str) -> list[dict[str, Any]]:
         """The namespace's rows of the ledger, without what Ranger numbers."""
@@ -136,14 +117,6 @@ class World:
     def dead_letters(self, namespace: str) -> int:
         text = (self.settings.sync.state_dir / "dead-letters.jsonl").read_text(encoding="utf-8")
         return text.count(f"garbage in {namespace}")
-
-    def change_something(self) -> None:
-        """Record a life as it is: it is among the changes that Spark has to merge."""
-        from spark_sync.ledger.delta_ledger import DeltaLedger
-
-        ledger = DeltaLedger(self.settings.sync.state_dir, "cdap")
-        life, *_ = ledger.lives([State.APPLIED])
-        ledger.record([LedgerChange(life.entity, (life,))])
 
     def maintained_at(self, time: int) -> None:
         (self.settings.sync.state_dir / "upkeep").write_text(str(time))
@@ -192,24 +165,23 @@ def world(
 ) -> World:
     """The world in which a play was given."""
     name: str = request.param
-    play, way = PLAYS[name], WITHOUT_SPARK if name == SPARKLESS else on_spark(request.getfixturevalue("spark"))
     made = new_world(new_service(embedded), tmp_path_factory.mktemp("kills"))
-    namespaces = {step: namespace_of(step) for step in reversed(play.steps)}
+    namespaces = {step: namespace_of(step) for step in reversed(PLAYS[name])}
     for namespace in (QUIET, *namespaces.values()):
         made.deliver(namespace, BEFORE, f"{namespace}-1.jsonl")
-    made.run(WITHOUT_SPARK)
+    made.run()
     made.deliver(QUIET, IN_THE_RUN, f"{QUIET}-2.jsonl")
-    made.run(WITHOUT_SPARK)
-    with killers(made) if play.steps is STEPS else nullcontext() as program:
+    made.run()
+    with nullcontext() if ON_SPARK in namespaces else killers(made) as program:
         for step, namespace in namespaces.items():
             made.deliver(namespace, IN_THE_RUN, f"{namespace}-2.jsonl")
+            made.maintained_at(0 if step in MAINTENANCE else NOW)
             if program:
                 killed_without_spark(program, step)
             else:
-                killed_on_spark(made, way, step)
-    if not play.ends_on_spark:
-        made.maintained_at(NOW)
-    assert made.run(way if play.ends_on_spark else WITHOUT_SPARK).trouble == ""
+                killed_on_spark(made, step)
+    made.maintained_at(NOW)
+    assert made.run().trouble == ""
     return made
 
 
@@ -221,18 +193,10 @@ def killed_without_spark(program: subprocess.Popen[str], step: str) -> None:
     assert program.stdout.readline() == f"{-signal.SIGKILL}\n", step
 
 
-def killed_on_spark(world: World, way: Way, name: str) -> None:
-    world.change_something()
-    world.maintained_at(0)
-    if name == BY_SIGNAL:
-        with killers(world, name) as program:
-            _, told = program.communicate()
-            assert program.returncode == -signal.SIGKILL, told
-        return
-    with pytest.MonkeyPatch.context() as patch:
-        kill_at(ON_SPARK[name], raise_killed, patch)
-        with pytest.raises(Killed):
-            world.run(way)
+def killed_on_spark(world: World, step: str) -> None:
+    with killers(world, step) as program:
+        _, told = program.communicate()
+        assert program.returncode == -signal.SIGKILL, told
 
 
 @pytest.mark.parametrize("world", EACH_WORLD, indirect=True, scope="module")
@@ -263,4 +227,4 @@ def test_after_all_that_ledger_and_ranger_agree(world: World) -> None:
     from spark_sync.reconcile.reconcile import reconcile
 
     assert reconcile(world.settings).left == ()
-    assert world.run(WITHOUT_SPARK).wrote_nothing
+    assert world.run().wrote_nothing

@@ -13,6 +13,7 @@ import pytest
 
 from ranger_cdap.config import Settings
 from spark_sync.ledger.life import State
+from spark_sync.spark.on_demand import Few
 from tests.spark_sync.recorded_lines import millis
 from tests.spark_sync.test_job import NOW
 
@@ -84,7 +85,6 @@ def write(inbox: Path, seed: int) -> None:
         (inbox / f"{n}.jsonl").write_text("\n".join(lines[n::FILES]) + "\n", encoding="utf-8")
 
 
-@pytest.mark.usefixtures("compiled_plans")
 def test_many_lines_with_garbage(spark: SparkSession, settings_for: Callable[..., Settings], tmp_path: Path) -> None:
     from spark_sync.ingest.dead_letters import DEAD_LETTERS, MOST_OF_A_FILE
     from spark_sync.job import run_once
@@ -95,7 +95,7 @@ def test_many_lines_with_garbage(spark: SparkSession, settings_for: Callable[...
     inbox.mkdir()
     write(inbox, seed)
     settings = settings_for(audit={"kind": "audit", "path": inbox})
-    report = run_once(settings, lambda: spark, now=NOW, dry=True)
+    report = run_once(settings, lambda: spark, now=NOW, dry=True, few=Few(bytes=0, events=0))
     lives, owners = expected(seed)
     assert [(source.lines, source.rejected) for source in report.sources] == [(LINES, GARBAGE)]
     kinds = Counter(kind for _, _, kind in history(seed))

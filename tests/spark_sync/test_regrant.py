@@ -16,7 +16,7 @@ from spark_sync.cli.run import print_report
 from spark_sync.cli.status import print_status
 from spark_sync.ledger.life import GrantTerms, State
 from spark_sync.reconcile.drift import Drift
-from tests.spark_sync.conftest import Ranger, Way
+from tests.spark_sync.conftest import Ranger
 from tests.spark_sync.test_job import NOW, all_lives, deliver, recorded, run, source, take_baseline
 
 ALL = {"read", "write", "admin", "execute"}
@@ -38,7 +38,6 @@ def held(ranger: Ranger) -> dict[str, set[str]]:
 
 
 def test_a_changed_profile_is_seen_shown_and_carried_out(
-    way: Way,
     ranger: Ranger,
     settings_for: Callable[..., Settings],
     tmp_path: Path,
@@ -54,13 +53,13 @@ def test_a_changed_profile_is_seen_shown_and_carried_out(
     ns1 = "/v3/namespaces/ns1"
     created = [recorded(f"{ns1}/artifacts/probeapp", method="POST"), recorded(f"{ns1}/data/datasets/ds1", method="PUT")]
     deliver(tmp_path / "d", "1.jsonl", created)
-    report = run(former, way)
+    report = run(former)
     assert held(ranger) == {"probeapp": {"admin"}, "ds1": {"admin"}}
     assert report.outdated.total == 0
 
     now = profile(former, "default")
     version = ranger.policy_version()
-    report = run(now, way)
+    report = run(now)
     assert (report.wrote_nothing, dict(report.outdated.former)) == (True, {GrantTerms("001"): 2})
     print_report(Invocation(), report)
     sentence = "outdated grants: 2, by former settings (001: 2) instead of those of today (default);"
@@ -87,7 +86,7 @@ def test_a_changed_profile_is_seen_shown_and_carried_out(
     (dataset,) = (policy for policy in ranger.policies() if "dataset" in policy.resources)
     dataset.policy_items[0].accesses.pop()
     ranger.admin.update_policy(dataset)
-    report = run(profile(now, "004", regrant="auto"), way)
+    report = run(profile(now, "004", regrant="auto"))
     assert [str(life.entity) for life in report.revoked] == ["artifact:ns1.probeapp", "dataset:ns1.ds1"]
     assert report.outdated.total == 0
     assert held(ranger) == {}

@@ -24,7 +24,7 @@ from ranger_cdap.engine import ADMIN_ACCESS, ANY_ACCESS, AccessRequest, Matching
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.ledger.life import State
 from spark_sync.report import RunReport
-from tests.spark_sync.conftest import BOTH_WAYS, Ranger, Way, new_service, settings_of, way_of
+from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger, new_service, settings_of
 from tests.spark_sync.grants.in_effect import download, engine_of
 from tests.spark_sync.recorded_lines import CALLER, MARKER, TAKEN, Lines, write_watermark
 from tests.spark_sync.takeovers import (
@@ -173,17 +173,13 @@ def configured(ranger: Ranger, directory: Path) -> Settings:
     return settings_of(ranger, directory, **sources)
 
 
-@pytest.fixture(scope="module", params=BOTH_WAYS)
+@pytest.fixture(scope="module")
 def worlds(
-    request: pytest.FixtureRequest,
-    embedded: tuple[str, RangerAdmin, RangerAdmin],
-    tmp_path_factory: pytest.TempPathFactory,
+    embedded: tuple[str, RangerAdmin, RangerAdmin], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[bool, World]:
     """The chapters with a journal, and those without one."""
-    way = way_of(request)
     return {
         journal: played(
-            way,
             new_service(embedded),
             tmp_path_factory.mktemp("takeover"),
             [one for one in CHAPTERS if one.journal is journal],
@@ -192,7 +188,7 @@ def worlds(
     }
 
 
-def played(way: Way, ranger: Ranger, directory: Path, chapters: list[Chapter]) -> World:
+def played(ranger: Ranger, directory: Path, chapters: list[Chapter]) -> World:
     from spark_sync.job import run_once
     from spark_sync.ledger.delta_ledger import DeltaLedger
     from spark_sync.reconcile.baseline import take_baseline
@@ -213,9 +209,9 @@ def played(way: Way, ranger: Ranger, directory: Path, chapters: list[Chapter]) -
             for told in (one.story.before if one.later else chain(one.story.before, one.story.after))
         ),
     )
-    first = run_once(settings, way.spark, now=NOW, few=way.few, ranger=ranger.sync)
+    first = run_once(settings, WITHOUT_SPARK.spark, now=NOW, ranger=ranger.sync)
     deliver(directory, "2.jsonl", ((one.namespace, told) for one in chapters if one.later for told in one.story.after))
-    second = run_once(settings, way.spark, now=NOW, few=way.few, ranger=ranger.sync)
+    second = run_once(settings, WITHOUT_SPARK.spark, now=NOW, ranger=ranger.sync)
     found = download(ranger)
     lives = DeltaLedger(settings.sync.state_dir, "cdap").lives(DOUBTED)
     return World(

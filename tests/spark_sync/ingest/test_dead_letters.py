@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -12,15 +11,11 @@ from ranger_cdap.errors import SyncError
 from spark_sync.ingest import dead_letters
 from spark_sync.ingest.dead_letters import (
     DEAD_LETTERS,
-    MOST_OF_A_FILE,
     OLDER,
     DeadLetter,
     rejected_lines,
     write_dead_letters,
 )
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def letter(n: int, lines: int = 1) -> DeadLetter:
@@ -61,30 +56,3 @@ def test_a_disk_that_takes_nothing_is_said(tmp_path: Path) -> None:
         write_dead_letters([letter(1)], tmp_path)
     with pytest.raises(SyncError, match=f"{DEAD_LETTERS}` cannot be read: Is a directory"):
         rejected_lines(tmp_path)
-
-
-@pytest.mark.spark
-def test_of_a_file_of_line_breaks_a_hundred_are_shown_and_the_others_counted(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    from ranger_cdap.config import SourceSettings
-    from spark_sync.ingest.extraction import Extraction
-    from spark_sync.sources.registry import event_sources
-
-    (tmp_path / "1.log").write_text("\n" * 5_000, encoding="utf-8")
-    (tmp_path / "2.log").write_text("garbage\n" * MOST_OF_A_FILE, encoding="utf-8")
-    settings = SourceSettings(name="audit", kind="audit", path=tmp_path)
-    lines = (
-        spark.read.text(str(tmp_path))
-        .selectExpr("value AS line", "_metadata.file_path AS file", "_metadata.file_block_start AS block")
-        .coalesce(1)
-    )
-    with Extraction(lines, event_sources()["audit"], settings, "cdap", now=1) as extraction:
-        found = {"1.log": list[DeadLetter](), "2.log": list[DeadLetter]()}
-        for each in extraction.dead_letters():
-            found[Path(each.file).name].append(each)
-
-    assert [each.line_number for each in found["1.log"]] == [*range(1, MOST_OF_A_FILE + 1), MOST_OF_A_FILE]
-    assert sum(each.lines for each in found["1.log"]) == 5_000
-    assert found["1.log"][-1].reason == "4,900 more lines of this file were rejected"
-    assert [each.lines for each in found["2.log"]] == [1] * MOST_OF_A_FILE

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
 from spark_sync.ledger.fold import fold, known_life
 from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.life import Life, State
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from spark_sync.ledger.delta_ledger import DeltaLedger
     from spark_sync.ledger.ledger import History
@@ -148,28 +148,6 @@ def settings_at(round_: int, *, journal: bool) -> FoldSettings:
     )  # fmt: skip
 
 
-def frame_of(spark: SparkSession, events: list[EntityEvent]) -> DataFrame:
-    """The events as Spark has them after reading lines."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    from spark_sync.ledger.ledger_rows import EVENTS, event_row
-    from spark_sync.ledger.spark_rows import struct_of
-
-    rows = [(msgspec.json.encode(event_row("cdap", event)).decode(),) for event in events]
-    parsed = spark.createDataFrame(rows, "row string").select(F.from_json("row", struct_of(EVENTS)).alias("event"))
-    return parsed.select("event.*").drop("round")
-
-
-def add_on_spark(spark: SparkSession, ledger: DeltaLedger, events: list[EntityEvent], *, again: bool) -> None:
-    """Half of them as a frame, the others without Spark; with `again` all once more, each in the other way."""
-    half = len(events) // 2
-    assert ledger.add_events(events[:half]) == half
-    assert ledger.add_frame(frame_of(spark, events[half:])) == len(events) - half
-    if again:
-        assert ledger.add_frame(frame_of(spark, events)) == 0
-        assert ledger.add_events([*reversed(events)]) == 0
-
-
 def nothing_is_left(history: History) -> None:
     raise AssertionError(f"{history} is folded again")
 
@@ -186,15 +164,8 @@ def first_difference(found: list[Life], wanted: list[Life]) -> str:
     return ""
 
 
-# Seed, whether there is a journal, and up to how many new events are folded without Spark in each round.
-WAYS: dict[str, tuple[int, bool, tuple[int, ...]]] = {
-    "with a journal, in turn": (20261121, True, (5000, 0)),
-    "without a journal, on Spark": (1, False, (0,)),
-}
-
-
 def few_and_quiet(seed: int) -> Story:
-    """Many events about anything, then few about what nothing is in, which Spark's plans leave out."""
+    """Many events about anything, then few about what nothing is in."""
     story = Story(seed)
     story.fill(0, 2, 50)
     story.fill(2, 2, 8, quiet=True)
@@ -204,40 +175,28 @@ def few_and_quiet(seed: int) -> Story:
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))])
 @pytest.mark.parametrize("journal", [True, False], ids=["with a journal", "without a journal"])
-def test_folding_through_the_tables_is_folding(tmp_path: Path, seed: int, journal: bool) -> None:
-    from spark_sync.ledger.delta_ledger import DeltaLedger
-
-    def add(ledger: DeltaLedger, events: list[EntityEvent], _: int) -> None:
-        assert ledger.add_events(events) == len(events)
-        assert ledger.add_events([*reversed(events)]) == 0
-
-    play(few_and_quiet(seed), [DeltaLedger(tmp_path, "cdap")], add, journal=journal)
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-@pytest.mark.parametrize(("seed", "journal", "few"), WAYS.values(), ids=WAYS)
-def test_folding_on_spark_or_in_turn_is_folding(
-    spark: SparkSession, tmp_path: Path, seed: int, journal: bool, few: tuple[int, ...]
+def test_folding_through_the_tables_is_folding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, journal: bool
 ) -> None:
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
-    ledgers = [DeltaLedger(tmp_path, "cdap", lambda: spark, few=each) for each in few]
-
-    def add(ledger: DeltaLedger, events: list[EntityEvent], round_: int) -> None:
-        add_on_spark(spark, ledger, events, again=round_ == 0)
-
-    states = play(few_and_quiet(seed), ledgers, add, journal=journal)
-    assert states >= ALL_BY_FOLDING
+    if journal:  # in parts of few entities
+        monkeypatch.setattr("spark_sync.ledger.histories.ENTITIES_OF_A_PART", 3)
+    play(few_and_quiet(seed), [DeltaLedger(tmp_path, "cdap")], journal=journal)
 
 
-def play(
-    story: Story,
-    ledgers: list[DeltaLedger],
-    add: Callable[[DeltaLedger, list[EntityEvent], int], None],
-    *,
-    journal: bool,
-) -> set[State]:
+@pytest.mark.spark
+def test_folding_on_spark_and_here_in_turn_is_folding(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+    monkeypatch.setattr("spark_sync.ledger.histories.ENTITIES_OF_A_PART", 3)
+    ledgers = [DeltaLedger(tmp_path, "cdap", lambda: spark, few=few) for few in (5_000, 0)]
+    assert play(few_and_quiet(20261121), ledgers, journal=True) >= ALL_BY_FOLDING
+
+
+def play(story: Story, ledgers: list[DeltaLedger], *, journal: bool) -> set[State]:
     """Add and fold each round by the next of the ledgers, which are one directory; compare with the fold alone."""
     from spark_sync.job import fold_new
 
@@ -252,7 +211,8 @@ def play(
     for round_, new in enumerate(story.rounds):
         settings = settings_at(round_, journal=journal)
         ledger = ledgers[round_ % len(ledgers)]
-        add(ledger, new, round_)
+        assert ledger.add_events(new) == len(new)
+        assert ledger.add_events([*reversed(new)]) == 0
         fold_new(ledger, settings)
         seen += new
         for entity in {event.entity for event in seen if not event.child} | expected.keys():
@@ -295,8 +255,7 @@ def test_held_back_is_exactly_what_the_last_fold_could_not_decide(tmp_path: Path
     assert seen_both == {True, False}
 
 
-@pytest.mark.spark
-def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_forgotten_changes_nothing(tmp_path: Path) -> None:
     """Nothing is forgotten of what is undecided, and no version of what exists."""
     from spark_sync.job import fold_new
     from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -320,7 +279,7 @@ def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) 
         )  # fmt: skip
         return [check, request]
 
-    ledger = DeltaLedger(tmp_path, "cdap", lambda: spark)
+    ledger = DeltaLedger(tmp_path, "cdap")
     ledger.enter_baseline(START, [])
     told = [*pair(lib, 1, 1000, version="1"), *pair(lib, 2, 2000, version="2"), *pair(kv, 3, 1000)]
     told += [
@@ -334,7 +293,7 @@ def test_what_is_forgotten_changes_nothing(spark: SparkSession, tmp_path: Path) 
     fold_new(ledger, settings)
     lives = ledger.lives(list(State))
     ledger.maintain(now=now, keep_days=365)
-    kept = {row.id for row in spark.read.format("delta").load(str(tmp_path / "events")).select("id").collect()}
+    kept = {row["id"] for row in LedgerTables(tmp_path).query("SELECT id FROM events")}
     assert kept == {"c1", "r1", "c2", "r2", "c6"}
     fold_new(ledger, settings)
     assert ledger.lives(list(State)) == lives

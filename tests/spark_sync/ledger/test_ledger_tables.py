@@ -18,7 +18,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
@@ -29,14 +28,15 @@ from spark_sync.ledger import delta_ledger
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Outcome, Position, Stage
 from spark_sync.ledger.ledger import Baseline, History, LedgerChange
-from spark_sync.ledger.ledger_rows import EVENTS, LIVES, Row, event_of, life_of
+from spark_sync.ledger.ledger_queries import NEWEST_LIVES, kept_events
+from spark_sync.ledger.ledger_rows import EVENTS, LIVES, Row, batches, event_of, life_of
 from spark_sync.ledger.ledger_tables import TABLES, LedgerTables
 from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
 from spark_sync.ledger.life import GrantTerms, Life, State
 from tests.disk_faults import NOBODY, full_disk
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 ROOT = Path(__file__).parents[3]
 BEGUN = Position(100, False, "s", "1")
@@ -178,7 +178,7 @@ CHANGE = st.builds(
     st.sampled_from(["alice", "bob"]),
 )
 RECORD = st.lists(CHANGE, min_size=1, max_size=4)
-TIDY, MERGE, MAINTAIN = "tidy", "merge", "maintain"
+TIDY, MAINTAIN = "tidy", "maintain"
 
 
 WANTED: list[tuple[list[EntityId], list[State], list[str]]] = [
@@ -219,8 +219,11 @@ def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delta_ledger, "_MOST_FILES", 1)
 
 
+STEP = st.one_of(RECORD, RECORD, st.sampled_from([TIDY, MAINTAIN]), st.sets(st.sampled_from(ENTITIES)))
+
+
 @pytest.mark.slow
-@given(steps=st.lists(st.one_of(RECORD, RECORD, st.just(TIDY), st.sets(st.sampled_from(ENTITIES))), max_size=8))
+@given(steps=st.lists(STEP, max_size=8))
 @example(steps=[set(ENTITIES), *([LedgerChange(entity, dropped=(1,))] for entity in ENTITIES[:2]), TIDY])
 @example(steps=[[LedgerChange(ENTITIES[0], dropped=(1,))], {ENTITIES[0]}])
 @settings(max_examples=10, suppress_health_check=list(HealthCheck))
@@ -232,6 +235,9 @@ def test_the_newest_change_counts(steps: list[Any]) -> None:
             if step == TIDY:
                 ledger.tidy()
                 assert ledger._tables.file_count("changes") <= 1
+            elif step == MAINTAIN:
+                ledger.maintain(now=1_000_000, keep_days=1)
+                assert list(ledger._tables.query("SELECT * FROM changes")) == []
             elif isinstance(step, set):
                 ledger.enter_baseline(n, sorted(step))
                 model.enter_baseline(sorted(step))
@@ -240,32 +246,6 @@ def test_the_newest_change_counts(steps: list[Any]) -> None:
                 model.record(step)
         agrees(reader, model)
         assert plain(DeltaLedger(directory, "cdap").lives(list(State))) == model.lives
-
-
-@pytest.mark.spark
-@given(
-    steps=st.lists(st.one_of(RECORD, RECORD, st.sampled_from([TIDY, MERGE, MAINTAIN])), min_size=5, max_size=8),
-    last=st.sampled_from([MERGE, MAINTAIN]),
-)
-@settings(max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-@pytest.mark.usefixtures("few_files")
-def test_the_newest_change_counts_whoever_merges_it(spark: SparkSession, steps: list[Any], last: str) -> None:
-    with new_directory() as directory:
-        model, reader = Model(), DeltaLedger(directory, "cdap")
-        ledger = DeltaLedger(directory, "cdap", lambda: spark)
-        for step in [*steps, last]:
-            if step == TIDY:
-                ledger.tidy()
-            elif step == MERGE:
-                ledger._bulk().merge_changes()
-            elif step == MAINTAIN:
-                ledger.maintain(now=1_000_000, keep_days=1)
-            else:
-                ledger.record(step)
-                model.record(step)
-            assert plain(reader.lives(list(State))) == model.lives
-        agrees(reader, model)
-        assert list(LedgerTables(directory).query("SELECT * FROM changes")) == []
 
 
 class _ActsBetween(dict[str, Any]):
@@ -307,11 +287,10 @@ def test_a_reader_sees_each_life_once_while_files_are_put_together(tmp_path: Pat
     assert plain(reads_between(tmp_path, ledger.tidy)) == model.lives
 
 
-@pytest.mark.spark
-def test_a_reader_sees_each_life_once_while_changes_are_merged(spark: SparkSession, tmp_path: Path) -> None:
-    ledger, model = DeltaLedger(tmp_path, "cdap", lambda: spark), Model()
+def test_a_reader_sees_each_life_once_while_changes_are_moved(tmp_path: Path) -> None:
+    ledger, model = DeltaLedger(tmp_path, "cdap"), Model()
     filled(ledger, model)
-    assert plain(reads_between(tmp_path, ledger._bulk().merge_changes)) == model.lives
+    assert plain(reads_between(tmp_path, lambda: ledger.maintain(now=1, keep_days=1))) == model.lives
     filled(ledger, model)
     begun = ledger._tables.query("SELECT * FROM changes")
     first = next(begun)
@@ -370,33 +349,25 @@ def _whole(row: dict[str, Any]) -> dict[str, Any]:
     return row | {name: row[name] or "" for name in ("ended_source", "ended_id")}
 
 
-@pytest.mark.spark
 @given(lives=rows_of(LIVES), events=rows_of(EVENTS))
 @settings(max_examples=2, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-def test_spark_reads_rows_as_they_are_read_without_it(
-    spark: SparkSession, lives: list[dict[str, Any]], events: list[dict[str, Any]]
+def test_rows_are_read_as_they_were_written_wherever_they_were_moved(
+    lives: list[dict[str, Any]], events: list[dict[str, Any]]
 ) -> None:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    from spark_sync.ledger.spark_rows import event_column, life_column, to_json
-
     with new_directory() as directory:
         tables = LedgerTables(directory)
-        tables.append("ledger", (row | {"instance": str(n)} for n, row in enumerate(lives)))
-        tables.append("events", (row | {"instance": str(n)} for n, row in enumerate(events)))
-        readings: list[tuple[str, Any, type, Callable[[Row], Any]]] = [
-            ("ledger", life_column(), Life, life_of),
-            ("events", event_column(F.struct("*")), EntityEvent, event_of),
+        written: list[tuple[str, Any, list[dict[str, Any]], Callable[[Row], Any], str]] = [
+            ("ledger", LIVES, lives, life_of, NEWEST_LIVES),
+            ("events", EVENTS, events, event_of, kept_events(-(2**63))),
         ]
-        for name, column, kind, read in readings:
-            frame = spark.read.format("delta").load(str(directory / name))
-            if name == "events":
-                frame, column = frame.select("instance", F.struct("*").alias("e")), event_column(F.col("e"))
-            found = frame.select("instance", to_json(column)).collect()
-            on_spark = {instance: msgspec.json.decode(text, type=kind) for instance, text in found}
-            without = {row["instance"]: read(row) for row in tables.query(f"SELECT * FROM {name}")}
-            assert len(without) == 60
-            assert on_spark == without
+        for name, schema, rows, read, moved in written:
+            known = {str(n): row | {"instance": str(n)} for n, row in enumerate(rows)}
+            tables.append(name, batches(schema, known.values()))
+            for again in (False, True):
+                if again:
+                    tables.rewrite(name, moved)
+                found = {row["instance"]: read(row) for row in tables.query(f"SELECT * FROM {name}")}
+                assert found == {instance: read(row) for instance, row in known.items()}
 
 
 # --- private, and whole or not at all -----------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from spark_sync.ledger.ledger_tables import TABLES
 from spark_sync.ledger.life import State
 from spark_sync.reconcile.drift import Drift
 from spark_sync.reconcile.repair import RepairAction
-from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger, Way
+from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger
 from tests.spark_sync.recorded_lines import JOURNAL, write_watermark
 from tests.spark_sync.test_job import NOW, again, all_lives, deliver, ledger_of, recorded, run, source, take_baseline
 
@@ -65,7 +65,7 @@ def inbox(tmp_path: Path) -> Path:
 
 
 def test_a_ledger_restored_from_yesterday(
-    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path, tmp_path: Path
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path, tmp_path: Path
 ) -> None:
     from spark_sync.reconcile.baseline import take_baseline as take
 
@@ -73,18 +73,15 @@ def test_a_ledger_restored_from_yesterday(
     state, yesterday = settings.sync.state_dir, tmp_path / "yesterday"
     take_baseline(settings)
     deliver(inbox, "1.jsonl", [created(NS1)])
-    run(settings, way)
+    run(settings)
     copy_tables(state, yesterday)
     deliver(inbox, "2.jsonl", [created(NS2), created(DS1)])
-    run(settings, way)
+    run(settings)
     grants, version = ranger.grants(), ranger.policy_version()
     assert grants == {"ns1": "alice", "ns2": "alice", "ds1 ns1": "alice"}
 
     copy_tables(yesterday, state)
-    if way.few.events == 0:  # another process would see the tables as they are
-        spark: Any = way.spark()
-        spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
-    for command in (lambda: run(settings, way), lambda: reconciled(settings)):
+    for command in (lambda: run(settings), lambda: reconciled(settings)):
         with pytest.raises(LedgerLost, match="sync baseline"):
             command()
 
@@ -99,19 +96,19 @@ def test_a_ledger_restored_from_yesterday(
     assert (ranger.grants(), ranger.policy_version()) == (grants, version)
     assert reconciled(settings, inventory=listed).left == ()
 
-    assert run(settings, way).wrote_nothing
+    assert run(settings).wrote_nothing
     touched = [again(created(entity), "bob", n) for n, entity in enumerate(URIS)]
     deliver(inbox, "3.jsonl", touched)
-    assert run(settings, way).wrote_nothing
+    assert run(settings).wrote_nothing
     assert (ranger.grants(), ranger.policy_version()) == (grants, version)
 
     deliver(inbox, "4.jsonl", [deleted(DS1)])
-    run(settings, way)
+    run(settings)
     assert ranger.grants() == {"ns1": "alice", "ns2": "alice"}
 
 
 def test_what_people_did_in_ranger_and_what_they_say_about_it(
-    way: Way, ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path, tmp_path: Path
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Path, tmp_path: Path
 ) -> None:
     from spark_sync.ledger.lease import lease
     from spark_sync.reconcile import manual
@@ -120,7 +117,7 @@ def test_what_people_did_in_ranger_and_what_they_say_about_it(
     settings = settings_for(data_plane=source(inbox))
     take_baseline(settings)
     deliver(inbox, "1.jsonl", [created(entity) for entity in URIS])
-    run(settings, way)
+    run(settings)
     edited = next(policy for policy in ranger.policies() if "dataset" in policy.resources)
     edited.is_enabled = False
     ranger.admin.update_policy(edited)
@@ -140,20 +137,20 @@ def test_what_people_did_in_ranger_and_what_they_say_about_it(
     assert [(found.drift, found.entity) for found in report.settled] == [(Drift.ENTITY_DELETED, NS2)]
     assert [(found.drift, found.entity) for found in report.left] == [(Drift.EDITED, DS1)]
     assert ranger.policy_version() == version
-    run(settings, way)
+    run(settings)
     assert ranger.grants() == {}
     with pytest.raises(InvalidInput, match=r"knows `dataset:ns1\.other`"):
         reconciled(settings, entities=[EntityId("dataset", ("ns1", "other"))])
 
     manual.assign(settings, NS1, "bob", now=NOW)
     manual.assign(settings, DS1, "bob", now=NOW)
-    run(settings, way)
+    run(settings)
     assert ranger.grants() == {"ns1": "bob", "ds1 ns1": "bob"}
     manual.forget(settings, NS1, now=NOW)
     first = created(NS2)
     young = again(first, "alice", 99, by=NOW - 1 - first[-1]["record"]["ended"])
     deliver(inbox, "2.jsonl", ["garbage", young])
-    run(settings, way)
+    run(settings)
     assert ranger.grants() == {"ds1 ns1": "bob"}
     assert [life.creator for life in all_lives(settings) if life.entity == NS1] == ["bob", None]
     assert manual.retry(settings, []).pending == ()

@@ -1,19 +1,21 @@
-"""What a source finds in lines that are already there, in Spark and without it."""
+"""What a source finds in lines that are already there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from ranger_cdap.config import SourceSettings
-from spark_sync.ledger.event import ChangeKind, EntityEvent, Outcome, Stage
+from spark_sync.ingest.dead_letters import DeadLetter
+from spark_sync.ingest.file_slices import slices_of
+from spark_sync.ingest.reading import Line, LinesRead, SourceReader
+from spark_sync.ledger.event import EntityEvent, Outcome, Stage
 from spark_sync.sources import audit, data_plane, http_access, line_reader
 from spark_sync.sources.line_reader import LineReader, LineReading
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
-
-    from spark_sync.ingest.dead_letters import DeadLetter
+from spark_sync.sources.registry import event_sources
+from spark_sync.sources.regular_files import list_files
 
 NOW = 1_900_000_000_000
 
@@ -45,41 +47,48 @@ def is_done(stage: str, outcome: str) -> bool:
     return outcome == Outcome.DONE and stage != Stage.REJECTED
 
 
-def frame_of(spark: SparkSession, lines: Iterable[str]) -> DataFrame:
-    """Lines as a source delivers them; a line's number is its `block`."""
-    from spark_sync.sources.source import LINES
-
-    return spark.createDataFrame([(line, "f", n) for n, line in enumerate(lines, start=1)], LINES)
+def numbered(lines: Iterable[str]) -> list[Line]:
+    """Lines as messages of one file; a line's number is its `block`."""
+    return [(line, "f", n) for n, line in enumerate(lines, start=1)]
 
 
-def rows_in(
-    spark: SparkSession, kind: str, lines: DataFrame, *, now: int = NOW, **given: Any
-) -> tuple[list[Row], list[DeadLetter]]:
-    """The events with all columns, in the order of time and entity, and the dead letters."""
-    from spark_sync.ingest.extraction import Extraction
-    from spark_sync.sources.registry import event_sources
-
-    configured = SourceSettings(name="s", kind=kind, **given)
-    with Extraction(lines, event_sources()[kind], configured, "cdap", now=now) as extraction:
-        return extraction.events().orderBy("time", "entity", "id").collect(), list(extraction.dead_letters())
+def reader_of(kind: str, *, now: int = NOW, **given: Any) -> SourceReader:
+    return SourceReader(event_sources()[kind].reader, SourceSettings(name="s", kind=kind, **given), "cdap", now)
 
 
-def found_in(spark: SparkSession, kind: str, lines: DataFrame, **given: Any) -> tuple[list[Found], list[DeadLetter]]:
+def rows_in(kind: str, lines: Iterable[Line], *, now: int = NOW, **given: Any) -> tuple[list[Any], list[DeadLetter]]:
+    """The events with all columns, each once, in the order of time and entity, and the dead letters."""
+    return _together(reader_of(kind, now=now, **given).messages(lines))
+
+
+def rows_of_files(kind: str, path: Path, **given: Any) -> tuple[list[Any], list[DeadLetter]]:
+    """As `rows_in`, of the files of a source."""
+    reader = reader_of(kind, path=path, **given)
+    return _together(reader.slice(part) for file in list_files(reader.source) for part in slices_of(file))
+
+
+def _together(readings: Iterable[LinesRead]) -> tuple[list[Any], list[DeadLetter]]:
+    once: dict[str, SimpleNamespace] = {}
+    dead: list[DeadLetter] = []
+    for reading in readings:
+        for row in reading.events.to_pylist():
+            once.setdefault(row["id"], SimpleNamespace(**row))
+        dead += reading.letters
+    return sorted(once.values(), key=lambda row: (row.time, row.entity, row.id)), dead
+
+
+def what_is_done(rows: Iterable[Any]) -> list[Found]:
+    """What surely happened, of rows in their order."""
+    return [(row.kind, row.entity, row.user, row.time) for row in rows if is_done(row.stage, row.outcome)]
+
+
+def found_in(kind: str, lines: Iterable[Line], **given: Any) -> tuple[list[Found], list[DeadLetter]]:
     """What surely happened, in the order of time and entity, and the dead letters."""
-    rows, dead = rows_in(spark, kind, lines, **given)
-    found = [(row.kind, row.entity, row.user, row.time) for row in rows if is_done(row.stage, row.outcome)]
-    return found, dead
+    rows, dead = rows_in(kind, lines, **given)
+    return what_is_done(rows), dead
 
 
-def event_of(row: Row) -> EntityEvent:
-    """The event that a row of `Extraction.events` stands for."""
-    from ranger_cdap.cdap.entity import EntityId
-
-    names = EntityEvent.__dataclass_fields__.keys() - {"entity", "kind", "stage", "outcome"}
-    return EntityEvent(
-        entity=EntityId(row.type, tuple(row.parts)),
-        kind=ChangeKind(row.kind),
-        stage=Stage(row.stage),
-        outcome=Outcome(row.outcome),
-        **{name: row[name] for name in names},
-    )
+def found_in_files(kind: str, path: Path, **given: Any) -> tuple[list[Found], list[DeadLetter]]:
+    """As `found_in`, of the files of a source."""
+    rows, dead = rows_of_files(kind, path, **given)
+    return what_is_done(rows), dead

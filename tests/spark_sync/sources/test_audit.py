@@ -11,7 +11,7 @@ import pytest
 
 from ranger_cdap.config import Secret, SourceSettings
 from ranger_cdap.errors import ConfigError
-from tests.spark_sync.sources.reading import Found, found_in, frame_of
+from tests.spark_sync.sources.reading import Found, found_in, numbered
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,19 +86,17 @@ REFUSED = {
 }
 
 
-@pytest.mark.spark
-def test_version_1(spark: SparkSession) -> None:
+def test_version_1() -> None:
     lines = [*(line for line, _ in COUNTED.values()), *REFUSED]
-    events, dead = found_in(spark, "audit", frame_of(spark, lines))
+    events, dead = found_in("audit", numbered(lines))
     wanted: list[Found] = [found for _, found in COUNTED.values() if found]
     assert events == sorted(wanted, key=lambda found: found[3])
     assert [letter.reason for letter in dead] == list(REFUSED.values())
 
 
-@pytest.mark.spark
-def test_what_a_real_cdap_wrote(spark: SparkSession) -> None:
+def test_what_a_real_cdap_wrote() -> None:
     lines = RECORDED.read_text(encoding="utf-8").splitlines()
-    events, dead = found_in(spark, "audit", frame_of(spark, lines))
+    events, dead = found_in("audit", numbered(lines))
     assert dead == []
     recorded = [json.loads(line) for line in lines]
     told = [
@@ -120,7 +118,7 @@ def test_messages_of_kafka_are_lines_with_their_place(spark: SparkSession) -> No
     messages = spark.createDataFrame(
         [(None, value, "audit", 3, 40 + n, None) for n, value in enumerate(values)], schema
     )
-    events, dead = found_in(spark, "audit-kafka", lines_of(messages))
+    events, dead = found_in("audit-kafka", lines_of(messages).collect())
     assert [event[3] for event in events] == [1000, 2000]
     assert [(letter.file, letter.block, letter.reason) for letter in dead] == [
         ("kafka:audit/3", 41, "not one JSON object"),

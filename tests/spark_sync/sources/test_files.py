@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
 from spark_sync.sources.regular_files import check_path, has_others, list_files
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def source(path: Path) -> SourceSettings:
@@ -143,22 +139,3 @@ def test_a_name_that_is_no_text_ends_it(events: Path) -> None:
     Path(os.fsdecode(os.fsencode(events) + b"/\xff.jsonl")).touch()
     with pytest.raises(ConfigError, match="\ufffd\\.jsonl`, of source `s`, has a name that is not UTF-8; rename it"):
         list_files(source(events))
-
-
-@pytest.mark.spark
-def test_listed_files_are_read_by_their_very_names_and_deleted_ones_skipped(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    from spark_sync.sources.source import LINES
-    from spark_sync.sources.text_files import read_files
-
-    names = ["a*", "ab", "[a]", "{a,b}", "a", "b", "\\a", "?", "c:d"]
-    for name in names:
-        (tmp_path / name).write_text(f"{name}\n")
-    (tmp_path / ".a.crc").write_bytes(b"no checksum")
-    paths = [str(tmp_path / name) for name in [*names, "gone"]]
-    lines = read_files(spark, paths)
-    assert lines.columns == [column.split()[0] for column in LINES.split(", ")]
-    (tmp_path / "b").unlink()
-    assert sorted(row.line for row in lines.collect()) == sorted({*names} - {"b"})
-    assert read_files(spark, [str(tmp_path / "gone")]).collect() == []

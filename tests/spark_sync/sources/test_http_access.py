@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from ranger_cdap.config import Secret, SourceSettings
 from ranger_cdap.errors import ConfigError
-from tests.spark_sync.sources.reading import Found, found_in, frame_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.spark_sync.sources.reading import Found, found_in, found_in_files, numbered
 
 RECORDED = Path(__file__).parents[2] / "data" / "cdap-http-access.log"
 MARKED = RECORDED.with_name("cdap-http-access-marked.log")
@@ -124,10 +120,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.spark
-def test_what_counts_and_what_is_refused(spark: SparkSession) -> None:
+def test_what_counts_and_what_is_refused() -> None:
     lines = [*(marked(line) for line, _ in COUNTED.values()), *REFUSED]
-    events, dead = found_in(spark, "http-access", frame_of(spark, lines), marker=Secret(MARKER), path=Path())
+    events, dead = found_in("http-access", numbered(lines), marker=Secret(MARKER), path=Path())
     wanted = [found for _, several in COUNTED.values() for found in several]
     if '"-' in COUNTED["a URI that looks like a line"][0]:
         dead = [letter for letter in dead if "f5" not in letter.line]
@@ -136,10 +131,9 @@ def test_what_counts_and_what_is_refused(spark: SparkSession) -> None:
     assert not any(MARKER in letter.line or "46" in letter.line for letter in dead), "no marker, no bodies"
 
 
-@pytest.mark.spark
-def test_what_cdaps_own_formatter_wrote(spark: SparkSession) -> None:
+def test_what_cdaps_own_formatter_wrote() -> None:
     lines = [marked(line) for line in RECORDED.read_text(encoding="utf-8").splitlines()]
-    events, dead = found_in(spark, "http-access", frame_of(spark, lines), marker=Secret(MARKER), path=Path())
+    events, dead = found_in("http-access", numbered(lines), marker=Secret(MARKER), path=Path())
     assert dead == []
     assert events == [
         ("CREATE", "artifact:ns1.probeapp", "alice", SECOND),
@@ -147,11 +141,10 @@ def test_what_cdaps_own_formatter_wrote(spark: SparkSession) -> None:
     ]
 
 
-@pytest.mark.spark
-def test_what_the_router_of_a_real_cdap_wrote(spark: SparkSession) -> None:
+def test_what_the_router_of_a_real_cdap_wrote() -> None:
     """With the pattern of docs/reference/events.md; one request forged a line in its body and was answered 400."""
     lines = MARKED.read_text(encoding="utf-8").splitlines()
-    events, dead = found_in(spark, "http-access", frame_of(spark, lines), marker=Secret(MARKER), path=Path())
+    events, dead = found_in("http-access", numbered(lines), marker=Secret(MARKER), path=Path())
     assert dead == []
     assert [(kind, entity, user) for kind, entity, user, _ in events] == [
         ("CREATE", "dataset:ns1.kv", "alice"),
@@ -164,17 +157,11 @@ def test_what_the_router_of_a_real_cdap_wrote(spark: SparkSession) -> None:
     assert any("mallory" in line for line in lines)
 
 
-@pytest.mark.spark
-def test_a_body_with_line_breaks_makes_no_event(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_body_with_line_breaks_makes_no_event(tmp_path: Path) -> None:
     """Mallory asks for a namespace and is denied; he writes whole lines into the body, and splits the real one."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     body = f'{{}} 200 46 -\n{FORGED}\r\n{FORGED}\r{HEAD} "GET / HTTP/1.1" - -'
     (tmp_path / "access.log").write_text(marked(entry("PUT /v3/namespaces/f1", f"- {body} 403 99 -")) + "\n")
-    lines = spark.read.text(str(tmp_path)).select(
-        F.col("value").alias("line"), F.lit("f").alias("file"), F.lit(0).cast("long").alias("block")
-    )
-    events, dead = found_in(spark, "http-access", lines, marker=Secret(MARKER), path=tmp_path)
+    events, dead = found_in_files("http-access", tmp_path, marker=Secret(MARKER))
     assert events == []
     assert len(dead) == 4
 

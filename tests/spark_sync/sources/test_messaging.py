@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from pyspark.sql.datasource import InputPartition
 
 from ranger_cdap.config import NetworkSettings, SourceSettings
 from ranger_cdap.errors import CdapError, CdapUnreachable, ConfigError, SyncError
+from spark_sync.ingest.reading import SourceReader
 from spark_sync.sources.messaging import MessagingReader, Topic, check
 from tests.spark_sync.sources.messaging_service import MessagingService, message_id, messaging_service
 from tests.spark_sync.sources.reading import read_line
@@ -231,24 +233,25 @@ def stream(
     spark: SparkSession, service: MessagingService, directory: Path, batches: list[tuple[int, int]] | None = None
 ) -> Callable[[], list[str]]:
     """One run as the job does it; what it found, in the order of time. `batches`: lines and requests of each batch."""
-    from spark_sync.ingest.extraction import Extraction
     from spark_sync.sources.registry import event_sources
     from spark_sync.spark.spark_errors import spark_errors
 
     settings = SourceSettings(name="m", kind="audit-messaging", url=service.url)
     source = event_sources()[settings.kind]
+    reader = SourceReader(source.reader, settings, "cdap", SPARK_NOW)
 
     def run() -> list[str]:
         found: list[str] = []
 
         def take(batch: Any, _: int) -> None:
             before = len(service.polls)
-            with Extraction(batch, source, settings, "cdap", now=SPARK_NOW) as extraction:
-                rows = extraction.events().orderBy("time").collect()
-                found.extend(f"{row.kind} {row.entity}" for row in rows)
-                found.extend(f"dead: {letter.reason}" for letter in extraction.dead_letters())
-                if batches is not None:
-                    batches.append((extraction.line_count(), len(service.polls) - before))
+            readings = batch.rdd.mapPartitions(reader.messages).collect()
+            rows = [row for reading in readings for row in reading.events.to_pylist()]
+            once = {row["id"]: row for row in rows}.values()
+            found.extend(f"{row['kind']} {row['entity']}" for row in sorted(once, key=itemgetter("time")))
+            found.extend(f"dead: {letter.reason}" for reading in readings for letter in reading.letters)
+            if batches is not None:
+                batches.append((sum(reading.lines for reading in readings), len(service.polls) - before))
 
         with spark_errors():
             query = (

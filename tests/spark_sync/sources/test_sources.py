@@ -10,28 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from spark_sync.demo import RECORDING
-from tests.spark_sync.sources.reading import Found, found_in, frame_of, is_done, rows_in
+from tests.spark_sync.sources.reading import Found, found_in_files, is_done, numbered, rows_in
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from spark_sync.ingest.dead_letters import DeadLetter
 
-pytestmark = pytest.mark.spark
 
-
-def extract(
-    spark: SparkSession, kind: str, path: Path, callers: tuple[str, ...] = ("cdap-master",)
-) -> tuple[list[Found], list[DeadLetter]]:
-    """What surely happened (kind, entity, user, time) in the order of time, and the dead letters."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    lines = spark.read.text(str(path)).select(
-        F.col("value").alias("line"),
-        F.col("_metadata.file_path").alias("file"),
-        F.col("_metadata.file_block_start").alias("block"),
-    )
-    return found_in(spark, kind, lines, path=path, callers=callers)
+def extract(kind: str, path: Path, callers: tuple[str, ...] = ("cdap-master",)) -> tuple[list[Found], list[DeadLetter]]:
+    """What the files at a path hold."""
+    return found_in_files(kind, path, callers=callers)
 
 
 def write(path: Path, lines: Iterable[str]) -> Path:
@@ -143,10 +130,10 @@ REFUSED: dict[str, tuple[str, str]] = {
 }
 
 
-def test_refused_records_have_a_reason_and_a_position(spark: SparkSession, tmp_path: Path) -> None:
+def test_refused_records_have_a_reason_and_a_position(tmp_path: Path) -> None:
     good = json.dumps(stored())
     path = write(tmp_path / "records.jsonl", [good, *(line for line, _ in REFUSED.values()), good])
-    events, dead = extract(spark, "data-plane", path)
+    events, dead = extract("data-plane", path)
     assert events == [("CREATE", "dataset:ns1.kv", "alice", 1000)]
     found = {letter.line_number: letter for letter in dead}
     for number, (case, (line, reason)) in enumerate(REFUSED.items(), start=2):
@@ -156,10 +143,10 @@ def test_refused_records_have_a_reason_and_a_position(spark: SparkSession, tmp_p
     assert len(found) == len(REFUSED)
 
 
-def test_the_position_is_right_in_each_of_many_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_position_is_right_in_each_of_many_files(tmp_path: Path) -> None:
     for n in range(1, 6):
         write(tmp_path / f"{n}.jsonl", [json.dumps(stored(stored_id=f"{n}.{k}")) for k in range(n)] + ["bad"])
-    _, dead = extract(spark, "data-plane", tmp_path)
+    _, dead = extract("data-plane", tmp_path)
     assert [(Path(letter.file).name, letter.line_number) for letter in dead] == [
         (f"{n}.jsonl", n + 1) for n in range(1, 6)
     ]
@@ -264,10 +251,10 @@ def test_what_counts(case: str, counted: dict[str, list[Found]]) -> None:
 
 
 @pytest.fixture(scope="module")
-def counted(spark: SparkSession) -> dict[str, list[Found]]:
+def counted() -> dict[str, list[Found]]:
     """What each case found; all are read at once, because Spark takes as long for one as for all."""
-    lines = frame_of(spark, (json.dumps(stored(stored_id=case, **changes)) for case, (changes, _) in COUNTED.items()))
-    rows, dead = rows_in(spark, "data-plane", lines, callers=("cdap-master",))
+    lines = numbered((json.dumps(stored(stored_id=case, **changes)) for case, (changes, _) in COUNTED.items()))
+    rows, dead = rows_in("data-plane", lines, callers=("cdap-master",))
     assert dead == []
     found: dict[str, list[Found]] = {}
     for row in rows:
@@ -276,13 +263,13 @@ def counted(spark: SparkSession) -> dict[str, list[Found]]:
     return found
 
 
-def test_one_record_may_tell_of_several_entities(spark: SparkSession, tmp_path: Path) -> None:
+def test_one_record_may_tell_of_several_entities(tmp_path: Path) -> None:
     both = [
         {"principal": "alice", "type": kind, "parts": parts, "permissions": ["STANDARD.CREATE"], "allowed": True}
         for kind, parts in (("ARTIFACT", ["ns1", "lib", "1.0"]), ("APPLICATION", ["ns1", "App", "v"]))
     ]
     line = json.dumps(stored(record_method="POST", record_uri="/v3/namespaces/ns1/apps", record_checks=both * 2))
-    events, _ = extract(spark, "data-plane", write(tmp_path / "r.jsonl", [line]))
+    events, _ = extract("data-plane", write(tmp_path / "r.jsonl", [line]))
     assert events == [
         ("CREATE", "application:ns1.App", "alice", 1000),
         ("CREATE", "artifact:ns1.lib", "alice", 1000),
@@ -323,7 +310,7 @@ AUDIT_REFUSED: dict[str, tuple[str, str]] = {
 }
 
 
-def test_audit_messages(spark: SparkSession, tmp_path: Path) -> None:
+def test_audit_messages(tmp_path: Path) -> None:
     good = [
         json.dumps(audit()),
         json.dumps(audit(), indent=None, separators=(",", ":")),
@@ -333,20 +320,20 @@ def test_audit_messages(spark: SparkSession, tmp_path: Path) -> None:
         json.dumps(audit(type="DELETE", time=1003)),
     ]
     path = write(tmp_path / "a.jsonl", [*good, *(line for line, _ in AUDIT_REFUSED.values())])
-    events, dead = extract(spark, "audit", path)
+    events, dead = extract("audit", path)
     assert events == [("CREATE", "dataset:ns1.kv", "alice", 1000), ("DELETE", "dataset:ns1.kv", "alice", 1003)]
     assert [letter.reason for letter in dead] == [reason for _, reason in AUDIT_REFUSED.values()]
 
 
-def test_nothing_of_the_recordings_is_refused(spark: SparkSession) -> None:
+def test_nothing_of_the_recordings_is_refused() -> None:
     for kind, folder in (("audit", "audit"), ("data-plane", "data-plane")):
-        events, dead = extract(spark, kind, RECORDING / "events" / folder)
+        events, dead = extract(kind, RECORDING / "events" / folder)
         assert dead == []
         assert events
 
 
-def test_nobody_is_believed_where_no_caller_is_configured(spark: SparkSession) -> None:
-    events, dead = extract(spark, "data-plane", RECORDING / "events" / "data-plane", callers=())
+def test_nobody_is_believed_where_no_caller_is_configured() -> None:
+    events, dead = extract("data-plane", RECORDING / "events" / "data-plane", callers=())
     assert events == []
     reasons = {letter.reason for letter in dead if letter.line}
     assert reasons == {"caller `cdap-master` is not one of the source's `callers`"}

@@ -6,19 +6,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from ranger_cdap.service.events.event_files import INCOMING, EventFiles
 from ranger_cdap.service.events.event_store import EventStore
 from ranger_cdap.service.wire.event_wire import Intake, JournalledCheck, journal_line, line_of
 from spark_sync.demo import RECORDING
 from spark_sync.ledger.event import NEVER
-from tests.spark_sync.sources.reading import Found, found_in, rows_in
+from tests.spark_sync.sources.reading import Found, found_in_files, rows_of_files
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-pytestmark = pytest.mark.spark
+    pass
 
 CALLER = "cdap-master"
 TIME = 1_795_234_768_000
@@ -41,28 +37,18 @@ def store(directory: Path, records: list[dict[str, Any]]) -> None:
     store.close()
 
 
-def lines_in(spark: SparkSession, directory: Path) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return spark.read.text(str(directory)).select(
-        F.col("value").alias("line"),
-        F.col("_metadata.file_path").alias("file"),
-        F.col("_metadata.file_block_start").alias("block"),
-    )
-
-
-def test_all_of_the_store_is_read_and_means_the_same(spark: SparkSession, tmp_path: Path) -> None:
+def test_all_of_the_store_is_read_and_means_the_same(tmp_path: Path) -> None:
     store(tmp_path / "events", recorded())
     (tmp_path / "events" / INCOMING / "1.jsonl").write_text('{"id":"half a li')
     assert len(list((tmp_path / "events").glob("*.jsonl"))) > 1
-    wanted, _ = found_in(spark, "data-plane", lines_in(spark, RECORDING / "events" / "data-plane"), callers=(CALLER,))
-    events, dead = found_in(spark, "data-plane", lines_in(spark, tmp_path / "events"), callers=(CALLER,))
+    wanted, _ = found_in_files("data-plane", RECORDING / "events" / "data-plane", callers=(CALLER,))
+    events, dead = found_in_files("data-plane", tmp_path / "events", callers=(CALLER,))
     assert dead == []
     assert events == wanted
     assert events
 
 
-def test_a_journalled_check_is_read_with_all_it_says(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_journalled_check_is_read_with_all_it_says(tmp_path: Path) -> None:
     process, name = "a" * 32, "b" * 32
     check = JournalledCheck(
         v=1,
@@ -79,7 +65,7 @@ def test_a_journalled_check_is_read_with_all_it_says(spark: SparkSession, tmp_pa
     store.append(lambda received: journal_line(name, "cdap-enforce", received, check))
     store.close()
     assert (tmp_path / "events" / ".watermark").exists()
-    (row,), dead = rows_in(spark, "data-plane", lines_in(spark, tmp_path / "events"), callers=(CALLER,))
+    (row,), dead = rows_of_files("data-plane", tmp_path / "events", callers=(CALLER,))
     assert dead == []
     assert (row.id, row.stage, row.outcome, row.kind) == (
         f"{name}#CREATE#artifact:ns1.lib@1.0.0#{name}",
@@ -98,9 +84,9 @@ def test_a_journalled_check_is_read_with_all_it_says(spark: SparkSession, tmp_pa
     assert row.received >= TIME
 
 
-def test_records_of_another_caller_are_not_believed(spark: SparkSession, tmp_path: Path) -> None:
+def test_records_of_another_caller_are_not_believed(tmp_path: Path) -> None:
     store(tmp_path / "events", recorded()[:3])
-    events, dead = found_in(spark, "data-plane", lines_in(spark, tmp_path / "events"), callers=("another",))
+    events, dead = found_in_files("data-plane", tmp_path / "events", callers=("another",))
     assert events == []
     assert {letter.reason for letter in dead} == {f"caller `{CALLER}` is not one of the source's `callers`"}
 
@@ -118,7 +104,7 @@ ODD: dict[str, tuple[dict[str, Any], Found | None]] = {
 }
 
 
-def test_whatever_the_service_takes_is_read(spark: SparkSession, tmp_path: Path) -> None:
+def test_whatever_the_service_takes_is_read(tmp_path: Path) -> None:
     records = []
     for changes, _ in ODD.values():
         check: dict[str, Any] = {
@@ -142,6 +128,6 @@ def test_whatever_the_service_takes_is_read(spark: SparkSession, tmp_path: Path)
             (check if name in check else record)[name] = value
         records.append(record)
     store(tmp_path / "events", records)
-    events, dead = found_in(spark, "data-plane", lines_in(spark, tmp_path / "events"), callers=(CALLER,))
+    events, dead = found_in_files("data-plane", tmp_path / "events", callers=(CALLER,))
     assert dead == []
     assert sorted(events) == sorted(found for _, found in ODD.values() if found)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from copy import deepcopy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,15 +17,16 @@ from hypothesis import strategies as st
 
 from ranger_cdap.config import Secret
 from ranger_cdap.ranger_model.strict_json import DEEPEST, LONGEST, BadLine, read_object
-from spark_sync.ingest.dead_letters import MOST_OF_A_FILE
+from spark_sync.ingest.dead_letters import MOST_LETTERS
 from spark_sync.ledger.event import Stage
-from tests.spark_sync.sources.reading import NOW, event_of, frame_of, read_line, rows_in
+from spark_sync.ledger.ledger_rows import event_of
+from tests.spark_sync.sources.reading import NOW, numbered, read_line, rows_in, rows_of_files
 from tests.spark_sync.sources.test_audit import version_1
 from tests.spark_sync.sources.test_http_access import FORGED, MARKER, entry, marked
 from tests.spark_sync.sources.test_sources import audit, stored
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 CALLERS = ("cdap-master",)
 GIVEN: dict[str, dict[str, Any]] = {
@@ -381,8 +383,7 @@ def test_the_readers_need_no_spark() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-@pytest.mark.spark
-def test_spark_reads_lines_as_they_are_read_without_it(spark: SparkSession) -> None:
+def test_a_batch_of_lines_is_read_as_each_of_them_alone() -> None:
     """One batch for each kind of lines of all sorts; also bytes that are no UTF-8, and lines that are too long."""
     odd = ["", " ", "\ufeff{}", FORGED, '{"a":"' + "x" * LONGEST + '"}']
     for kind in GIVEN:
@@ -395,23 +396,19 @@ def test_spark_reads_lines_as_they_are_read_without_it(spark: SparkSession) -> N
         )
         lines = [*good, *bad, *cut, *late, *long, *odd]
         readings = [read_line(kind, line, **GIVEN[kind]) for line in lines]
-        rows, dead = rows_in(spark, kind, frame_of(spark, lines), **GIVEN[kind])
-        events = {event.id: event for reading in readings for event in reading.events}
-        assert {row.id: event_of(row) for row in rows} == events
+        rows, dead = rows_in(kind, numbered(lines), **GIVEN[kind])
+        events = {event.id: event for reading in reversed(readings) for event in reading.events}
+        assert {row.id: event_of(vars(row)) for row in rows} == events
         rejected = [
             (n, reading.rejected) for n, reading in enumerate(readings, start=1) if reading.rejected is not None
         ]
-        assert [(letter.block, letter.reason) for letter in dead[:MOST_OF_A_FILE]] == rejected[:MOST_OF_A_FILE]
+        assert [(letter.block, letter.reason) for letter in dead[:MOST_LETTERS]] == rejected[:MOST_LETTERS]
         assert sum(letter.lines for letter in dead) == len(rejected)
         assert events
 
 
-@pytest.mark.spark
-def test_bytes_that_are_no_utf_8_are_rejected(spark: SparkSession) -> None:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    raw = json.dumps(audit(user="a?b")).encode().replace(b"a?b", b"a\xffb")
-    lines = spark.createDataFrame([(bytearray(raw), "f", 1)], "raw binary, file string, block bigint")
-    rows, dead = rows_in(spark, "audit", lines.select(F.col("raw").cast("string").alias("line"), "file", "block"))
+def test_bytes_that_are_no_utf_8_are_rejected(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(json.dumps(audit(user="a?b")).encode().replace(b"a?b", b"a\xffb"))
+    rows, dead = rows_of_files("audit", tmp_path)
     assert rows == []
     assert [letter.reason for letter in dead] == ["not UTF-8"]

@@ -11,7 +11,7 @@ import pytest
 from ranger_cdap.config import Secret, SourceSettings
 from spark_sync.demo import open_demo
 from spark_sync.ledger.ledger_tables import LedgerTables
-from tests.spark_sync.conftest import BOTH_WAYS, WITHOUT_SPARK, Way, way_of
+from tests.spark_sync.conftest import without_spark
 
 MARKER = "marked7markerOfTheAccessLog"
 LINE = (
@@ -25,14 +25,8 @@ LINES = [
 ]
 
 
-@pytest.fixture
-def way(request: pytest.FixtureRequest) -> Way:
-    return way_of(request)
-
-
-@pytest.mark.parametrize("way", BOTH_WAYS, indirect=True)
 def test_what_the_job_keeps_and_says_holds_no_secret(
-    way: Way, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     log = tmp_path / "log"
     log.mkdir()
@@ -43,7 +37,7 @@ def test_what_the_job_keeps_and_says_holds_no_secret(
         router = SourceSettings(name="router", kind="http-access", path=log, marker=Secret(MARKER))
         sync = msgspec.structs.replace(stage.settings.sync, sources=(router,))
         stage = replaced(stage, settings=msgspec.structs.replace(stage.settings, sync=sync))
-        report = stage.run_sync(way.spark, few=way.few)
+        report = stage.run_sync(without_spark)
         password = sync.password.reveal()
 
     (read,) = report.sources
@@ -51,8 +45,7 @@ def test_what_the_job_keeps_and_says_holds_no_secret(
     state = kept / "ledger"
     places = {str(path.relative_to(kept)): path.read_bytes() for path in kept.rglob("*") if path.is_file()}
     tables = LedgerTables(state)
-    of_lives = "changes" if way is WITHOUT_SPARK else "ledger"
-    for table in ("events", of_lives):  # what their files hold is compressed
+    for table in ("events", "changes"):  # what their files hold is compressed
         rows = list(tables.query(f"SELECT * FROM {table}"))
         assert "ns9" in str(rows)
         places[f"table {table}"] = str(rows).encode()
