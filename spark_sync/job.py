@@ -24,7 +24,7 @@ from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import counts_of, outdated_grants
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger import Baseline, History, Ledger, LedgerChange, Scope
-from spark_sync.ledger.ledger_version import CHECKPOINTS, TableVersions, save, verify
+from spark_sync.ledger.ledger_version import TableVersions, note_versions, verify
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, UNDECIDED_STATES, State
 from spark_sync.notify import notify
 from spark_sync.reconcile.confirmation_round import confirm_round
@@ -82,7 +82,8 @@ def run_once(
         planning = plan_settings(settings, names=(names or RangerNames(settings)).current())
         ledger = ledger or open_ledger(settings, spark, few)
         before = ledger.marks()
-        verify(state / CHECKPOINTS, before)
+        verify(ledger)
+        note_versions(ledger)
         # Before the files are listed: a watermark promises that they exist already.
         marks = watermarks.read(settings.sync.sources)
         ingestion = Ingestion(settings, ledger, spark, marks, now, few, progress)
@@ -90,7 +91,7 @@ def run_once(
         progress("folding events into lives")
         undecided = fold_new(ledger, fold_settings(settings, ledger.baseline(), marks, now, planning))
         if dry:
-            save(state / CHECKPOINTS, ledger.marks())
+            note_versions(ledger)
             progress("planning grants")
             groups = ledger.grant_groups()
             return RunReport(
@@ -118,9 +119,9 @@ def run_once(
             progress("maintaining the ledger")
             ledger.maintain(now=now, keep_days=settings.sync.keep_days)
         ledger.tidy()
-        save(state / CHECKPOINTS, after := ledger.marks())
+        note_versions(ledger)
         if ledger.compared == before:
-            ledger.compared = after
+            ledger.compared = ledger.marks()
         listed = (State.APPLIED, State.CLOSED, State.KNOWN, State.BLOCKED)
         groups = ledger.grant_groups()
         counts = counts_of(groups)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ranger_cdap.config import Settings
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.report import RunReport
 from spark_sync.sources import watermarks
-from spark_sync.sources.file_log import FileLog, checkpoint_of
 from spark_sync.sources.registry import configured_sources
 from spark_sync.sources.regular_files import has_others
+
+if TYPE_CHECKING:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 
 class News:
@@ -19,14 +22,11 @@ class News:
     Other sources, overrides and the end of a hold-back are no news: they wait for the next regular run.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, ledger: DeltaLedger) -> None:
         """Raises: ConfigError: a source cannot be used."""
         self._settings = settings.sync
-        self._logs = [
-            (configured, FileLog(checkpoint_of(settings, configured)))
-            for configured, source in configured_sources(settings)
-            if source.stream is None
-        ]
+        self._ledger = ledger
+        self._of_files = [configured for configured, source in configured_sources(settings) if source.stream is None]
         self._marks: Mapping[str, Watermark] = {}
         self._waiting = False
 
@@ -43,8 +43,8 @@ class News:
 
         Raises:
             ConfigError: a file of a source cannot be read.
-            SyncError: the record of what was read cannot be read.
+            SyncError: the ledger cannot be read.
         """
         if self._waiting and watermarks.read(self._settings.sources) != self._marks:
             return True
-        return any(has_others(configured, log.paths()) for configured, log in self._logs)
+        return any(has_others(each, self._ledger.notes.files_read(each.name)) for each in self._of_files)

@@ -11,10 +11,9 @@ from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.rights_of_others import shown_rights
 from spark_sync.ingest.dead_letters import rejected_lines
 from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_grants
-from spark_sync.ledger.ledger_version import CHECKPOINTS, verify
+from spark_sync.ledger.ledger_version import verify
 from spark_sync.ledger.life import Life, State
 from spark_sync.sources import watermarks
-from spark_sync.sources.file_log import FileLog, checkpoint_of
 from spark_sync.sources.missing_files import check_files
 
 # The states that need attention.
@@ -83,12 +82,12 @@ def status(settings: Settings, *, now: int) -> StatusReport:
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
     ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance)
-    verify(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
+    verify(ledger)
     newest, held_back = ledger.decided_until()
     baseline = ledger.baseline()
     marks = watermarks.read(settings.sync.sources)
     for source in watermarks.journalled_sources(settings.sync.sources):
-        check_files(source, marks.get(source.name), FileLog(checkpoint_of(settings, source)))
+        check_files(source, marks.get(source.name), ledger.notes.files_read(source.name))
     journals = {name: mark.service for name, mark in marks.items()}
     known = known_until(settings, marks, now)
     groups = ledger.grant_groups()

@@ -17,7 +17,7 @@ class SourceSettings(Table, frozen=True):
     """Events to read; the keys that a source uses depend on its kind ([events.md](events.md))."""
 
     name: str
-    """The name of the source in the ledger and of its checkpoint; never change it."""
+    """The name of the source in the ledger; never change it."""
     kind: str
     """An event source: `audit`, `audit-kafka`, `audit-messaging`, `data-plane`, `http-access`, or one of a plugin."""
     path: Path | None = None
@@ -76,7 +76,7 @@ class SyncSettings(Table, frozen=True):
     password: Secret = Secret("")
     """Its password or, with `ranger.auth = "bearer"`, its token."""
     state_dir: Path = msgspec.field(default_factory=UserDirectory("data", "sync"))
-    """The directory of the ledger, the checkpoints of the sources, the lease and the dead letters."""
+    """The directory of the ledger, the lease and the dead letters."""
     sources: tuple[SourceSettings, ...] = ()
     """The sources: one table `[[sync.sources]]` each."""
     hold_back: float = 120.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -13,9 +14,9 @@ from ranger_cdap.config import Settings
 from ranger_cdap.doctor.finding import Finding, failed, skipped, well
 from ranger_cdap.errors import LedgerLost, LedgerSpoiled
 
-_TABLES: Final = ("changes", "ledger", "events", "baseline")
+_TABLES: Final = ("changes", "ledger", "events", "baseline", "files", "notes")
 _LOG: Final = "_delta_log"
-_MARKS: Final = Path("checkpoints", "ledger.json")
+_LAST_VERSIONS: Final = "SELECT value FROM t WHERE name = 'versions' ORDER BY sequence DESC LIMIT 1"
 _ROWS_A_BATCH: Final = 20_000
 _LONGEST_REASON: Final = 200
 
@@ -32,24 +33,22 @@ def examine_ledger(settings: Settings) -> Iterator[Finding]:
     check, state = "ledger of the sync job", settings.sync.state_dir
     try:
         tables = [name for name in _TABLES if (state / name).exists()]
-        marks = msgspec.json.decode((state / _MARKS).read_bytes(), type=dict[str, _LastVersion])
-    except FileNotFoundError:
-        marks = {}
     except PermissionError:
         yield skipped(check, f"`{state}` is out of reach of this user; run this as the user of the sync job")
         return
-    except (OSError, msgspec.MsgspecError) as e:
-        yield failed(check, f"`{state / _MARKS}` cannot be read ({type(e).__name__})", LedgerLost.remedy)
-        return
-    if not tables and not marks:
+    if not tables:
         return
     if find_spec("deltalake") is None:
         yield skipped(check, "`deltalake` is not installed here; run this where the sync job runs")
         return
     spoiled = list(spoiled_files(state))
     yield from (failed(check, each, LedgerSpoiled.remedy) for each in spoiled)
-    lost = [] if spoiled else [name for name, mark in marks.items() if not _is_of_last_run(state / name, mark)]
-    for name in lost:
+    last = () if spoiled else _rows(state / "notes", _LAST_VERSIONS)
+    marks = {k: v for (text,) in last for k, v in msgspec.json.decode(text, type=dict[str, _LastVersion]).items()}
+    lost = {name for name, mark in marks.items() if not _is_of_last_run(state / name, mark)}
+    # Without `files` everything is read again, which is how a person asks for it.
+    lost |= {name for name in _TABLES if name != "files" and not _is_table(state / name)}
+    for name in sorted(lost):
         seen = f"table `{state / name}` is missing, or older than after the last run"
         yield failed(check, seen, LedgerLost.remedy)
     if not (spoiled or lost):
@@ -131,10 +130,36 @@ def _read_as_runs_do(directory: Path) -> None:
         pass
 
 
+def files_read(state: Path, source: str) -> list[str]:
+    """Return the paths of the event files of a source that the sync job has read, as far as its ledger can be read."""
+    if find_spec("deltalake") is None:
+        return []
+    with suppress(Exception):  # delta-rs, DataFusion and Arrow raise what has no class in common
+        return [path for name, path in _rows(state / "files", "SELECT source, path FROM t") if name == source]
+    return []
+
+
+def _rows(directory: Path, sql: str) -> list[tuple[str, ...]]:
+    """Return the rows of a query of a table, which it names `t`; none if there is no such table."""
+    import pyarrow as pa
+    from deltalake import DeltaTable, QueryBuilder
+
+    if not _is_table(directory):
+        return []
+    found = (pa.record_batch(each) for each in QueryBuilder().register("t", DeltaTable(directory)).execute(sql))
+    return [tuple(row.values()) for batch in found for row in batch.to_pylist()]
+
+
+def _is_table(directory: Path) -> bool:
+    from deltalake import DeltaTable
+
+    return DeltaTable.is_deltatable(str(directory))
+
+
 def _is_of_last_run(directory: Path, mark: _LastVersion) -> bool:
     from deltalake import DeltaTable
 
-    if not DeltaTable.is_deltatable(str(directory)):
+    if not _is_table(directory):
         return False
     table = DeltaTable(directory)
     return str(table.metadata().id) == mark.id and table.version() >= mark.version

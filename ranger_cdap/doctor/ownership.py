@@ -8,13 +8,12 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings, SourceSettings, SyncSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.doctor.finding import AS_SYNC, Finding, failed, note, skipped, well
+from ranger_cdap.doctor.ledger import files_read
 from ranger_cdap.doctor.network import has_field
 from ranger_cdap.errors import ConfigError, LedgerLost, reason
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
@@ -33,12 +32,6 @@ _LARGEST: Final = 1 << 20
 _AHEAD: Final = 900.0
 """Seconds by which the watermark may be ahead, as in `spark_sync.sources.line_reader`."""
 _PATTERN: Final = frozenset("*?[{\\")
-
-
-class _FilesRead(msgspec.Struct):
-    """A line of the log of files that the sync job has read."""
-
-    files: list[str]
 
 
 def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
@@ -93,7 +86,10 @@ def _watermark(source: SourceSettings, path: Path, sync: SyncSettings, now: floa
             f"`{file}` {what}, so its events are decided after the hold-back only",
             "start the decision service, of this version and with a caller that has `audit`",
         )
-    if missing := _missing(directory, found.newest, sync.state_dir / "checkpoints" / source.name / "files.jsonl"):
+    missing, read = 0, files_read(sync.state_dir, source.name)
+    with suppress(OSError):
+        missing = missing_in(directory, read, found.newest) if read else 0
+    if missing:
         seen = f"`{directory}/{missing:015d}-….jsonl` is gone and not in the ledger, which may be a copy from before"
         return failed(check, seen, f"Put such files back, or: {LedgerLost.remedy}")
     age = now - found.watermark / 1000
@@ -117,17 +113,6 @@ def _watermark(source: SourceSettings, path: Path, sync: SyncSettings, now: floa
             "with CDAP 6.11 and later, give the extension the secret of a caller that has `audit`",
         )
     return well(check, f"its watermark is {max(0.0, age):.0f} s old")
-
-
-def _missing(directory: Path, newest: int, log: Path) -> int:
-    """Return when a file was begun that was deleted and is not in the sync job's log; 0 if none or out of reach."""
-    read = list[str]()
-    with suppress(OSError):
-        for line in log.read_bytes().splitlines():
-            with suppress(msgspec.MsgspecError):  # one that was cut off
-                read += msgspec.json.decode(line, type=_FilesRead).files
-        return missing_in(directory, read, newest)
-    return 0
 
 
 def _hold_back(settings: Settings) -> Iterator[Finding]:

@@ -91,9 +91,10 @@ def _follow(invocation: Invocation, settings: Settings, telemetry: Telemetry | N
     from spark_sync.news import News
     from spark_sync.notify import NotifyLog
 
-    news, notify_log = News(settings), NotifyLog()
+    notify_log = NotifyLog()
     with until_terminated() as ended, SparkOnDemand(settings.sync) as spark:
         ledger, names = open_ledger(settings, spark), RangerNames(settings)
+        news = News(settings, ledger)
 
         def run_and_note() -> RunReport:
             news.run_begins()

@@ -66,8 +66,8 @@ def print_status(invocation: Invocation, report: StatusReport) -> None:
     if report.dead_letters:
         print_line(
             f"dead letters: {report.dead_letters} lines were rejected; see dead-letters.jsonl in the state directory."
-            " Once a setting is corrected, move checkpoints/SOURCE out of the state directory: the next run reads all"
-            " lines of the source again"
+            " Once a setting is corrected, delete the directory `files` there, while no run is in progress: the next"
+            " run reads all lines again"
         )
     invocation.print_table(["state", "lives"], [[state.value, str(report.counts.get(state, 0))] for state in State])
     _print_doubts(invocation, report)

@@ -14,7 +14,6 @@ from spark_sync.ingest.dead_letters import write_dead_letters
 from spark_sync.ingest.file_slices import slices_of
 from spark_sync.ingest.reading import LinesRead, SourceReader
 from spark_sync.ledger.delta_ledger import DeltaLedger
-from spark_sync.sources.file_log import FileLog, checkpoint_of
 from spark_sync.sources.missing_files import check_files
 from spark_sync.sources.regular_files import SourceFile, list_files
 from spark_sync.sources.source import EventSource, SourceReport
@@ -23,6 +22,9 @@ from spark_sync.tasks import Tasks, here, on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+CHECKPOINTS: Final = "checkpoints"
+"""The directory below the state directory in which Spark notes how far it read the sources that are streams."""
 
 BATCH: Final = 512_000_000
 """Bytes of files, more only if a single file has more, that are read before they are recorded as read."""
@@ -56,23 +58,23 @@ class Ingestion:
         self.progress(stage)
         if source.stream is not None:
             return self._stream(configured, source, source.stream(self.spark(), configured, self.settings.network))
-        log = FileLog(checkpoint_of(self.settings, configured))
-        new = log.unread(list_files(configured))
-        check_files(configured, self.marks.get(configured.name), log)
+        read = self.ledger.notes.files_read(configured.name)
+        new = [file for file in list_files(configured) if file.path not in read]
+        check_files(configured, self.marks.get(configured.name), read)
         total, size = SourceReport(configured.name), sum(file.size for file in new)
         tasks = here if size <= self.few.bytes else on_spark(self.spark)
         reader = self._reader(configured, source)
         for files in _batches(new):
             if size > BATCH:
                 self.progress(f"{stage}: {total.lines:,} lines, {size / 1e6:,.0f} MB to read")
-            total += self._files(reader, tasks, files, log)
+            total += self._files(reader, tasks, files)
             size -= sum(file.size for file in files)
         return total
 
     def _reader(self, configured: SourceSettings, source: EventSource) -> SourceReader:
         return SourceReader(source.reader, configured, self.settings.cdap.instance, self.now)
 
-    def _files(self, reader: SourceReader, tasks: Tasks, files: Sequence[SourceFile], log: FileLog) -> SourceReport:
+    def _files(self, reader: SourceReader, tasks: Tasks, files: Sequence[SourceFile]) -> SourceReport:
         slices = [part for file in files for part in slices_of(file)]
         gone = set[str]()
 
@@ -83,7 +85,7 @@ class Ingestion:
                 yield reading
 
         report = self._take(reader.source, found())
-        log.add(file for file in files if file.path not in gone)
+        self.ledger.notes.add_files(reader.source.name, {file.path for file in files} - gone)
         return report
 
     def _stream(self, configured: SourceSettings, source: EventSource, frame: DataFrame) -> SourceReport:
@@ -97,7 +99,7 @@ class Ingestion:
 
         query = (
             frame.writeStream.trigger(availableNow=True)
-            .option("checkpointLocation", str(checkpoint_of(self.settings, configured)))
+            .option("checkpointLocation", str(self.settings.sync.state_dir.absolute() / CHECKPOINTS / configured.name))
             .foreachBatch(take)
             .start()
         )

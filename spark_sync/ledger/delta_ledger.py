@@ -1,7 +1,7 @@
 """`DeltaLedger`: the ledger as Delta tables that can be queried directly, and that delta-rs alone writes.
 
 Events are appended to `events`. Changed lives are appended to `changes`, where the newest of a key counts, before the
-life in `ledger`; maintenance moves them there. `baseline` holds the inventories.
+life in `ledger`; maintenance moves them there. `baseline` holds the inventories, `files` and `notes` how far it is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life
-from spark_sync.ledger.fold_progress import FoldProgress, FoldProgressFile
+from spark_sync.ledger.fold_progress import FoldProgress
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.histories import (
@@ -36,6 +36,7 @@ from spark_sync.ledger.ledger_queries import (
     LAST_CHANGE,
     NEWEST_CHANGES,
     NEWEST_LIVES,
+    NEWEST_NOTES,
     NO_CHANGES,
     OF_OTHERS,
     LedgerQueries,
@@ -56,12 +57,14 @@ from spark_sync.ledger.ledger_rows import (
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.ledger_version import TableVersion, TableVersions
 from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
-from spark_sync.ledger.maintenance import DAY, is_due, note_done
+from spark_sync.ledger.notes import Notes
 from spark_sync.tasks import here, on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+DAY: Final = 86_400_000
+_PROGRESS, _MAINTAINED = "folded", "maintained"
 _MOST_CHANGES: Final = 20_000
 _MOST_FILES: Final = 16
 _KEPT_HOURS: Final = 7 * 24
@@ -87,13 +90,13 @@ class DeltaLedger:
         Raises:
             SyncError: the tables cannot be read or created.
         """
-        self._directory = directory.absolute()
+        self.directory = directory.absolute()
         self._instance = instance
         self._spark = spark
         self._few = few
         self._tables = LedgerTables(directory)
         self._queries = LedgerQueries(instance)
-        self._progress = FoldProgressFile(self._directory / f"progress-{instance}.json")
+        self.notes = Notes(self._tables, instance)
         self.compared: TableVersions = {}
         """The tables as they were left by this process, which found nothing in Ranger that they do not know."""
         self._groups: tuple[tuple[TableVersion, TableVersion], list[tuple[GrantGroup, int]]] | None = None
@@ -104,7 +107,7 @@ class DeltaLedger:
 
     def add_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Store the events of rows of `NEW_EVENTS`, as `add_events`; of several with one key the first counts."""
-        count, round_ = 0, pa.scalar(self._progress.read().folded + 1, pa.int64())
+        count, round_ = 0, pa.scalar(self._progress().folded + 1, pa.int64())
         for some in _together(batches):
             new = self._unknown(some)
             if new.num_rows:
@@ -115,7 +118,7 @@ class DeltaLedger:
 
     def fold(self, decide: Callable[[History], LedgerChange | None]) -> None:
         """Implement `Ledger.fold`; of many events `decide` runs where Spark's executors are."""
-        new = list(self._tables.query(self._queries.new_events(self._progress.read())))
+        new = list(self._tables.query(self._queries.new_events(self._progress())))
         spark = self._spark if sum(row["events"] for row in new) > self._few else None
         tasks = on_spark(spark) if spark else here
         parts = map(self._part, parts_of(self._touched(new)))
@@ -123,11 +126,11 @@ class DeltaLedger:
 
     def mark_folded(self, scope: Scope) -> None:
         """Implement `Ledger.mark_folded`."""
-        folded = self._progress.read().folded
+        folded = self._progress().folded
         # Rounds count up by one; only if the progress was lost do the events hold more of them.
         newest = folded + 1 if folded else self._one(self._queries.newest_round())["newest"]
         if newest is not None:
-            self._progress.write(FoldProgress(newest, scope))
+            self.notes.write(_PROGRESS, FoldProgress(newest, scope))
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         """Implement `Ledger.record`."""
@@ -166,7 +169,7 @@ class DeltaLedger:
 
     def decided_until(self) -> tuple[int | None, int]:
         """Return the time of the newest event that the last run decided, and the number of undecided events."""
-        progress = self._progress.read()
+        progress = self._progress()
         scope = progress.scope
         settings = FoldSettings(skew=scope.skew, horizons=scope.horizons, until=scope.until, latest=scope.latest)
         row = self._one(self._queries.decided_until(progress))
@@ -225,23 +228,30 @@ class DeltaLedger:
         first = (known_life(entity, (), taken, versions.get(entity)) for entity in others)
         # No other row has their keys, not even one of a dropped life, so they need not be changes.
         self._tables.append("ledger", batches(LIVES, (life_row(self._instance, life) for life in first if life)))
-        self._progress.write(FoldProgress())
+        self.notes.write(_PROGRESS, FoldProgress())
         return len(missing)
 
     def marks(self) -> dict[str, TableVersion]:
-        """Return the ids and versions of the tables."""
-        return self._tables.versions()
+        """Return the ids and versions of the tables whose rows make grants."""
+        return {name: version for name, version in self._tables.versions().items() if name not in ("files", "notes")}
 
     def needs_maintenance(self, now: int) -> bool:
         """Return whether maintenance is due by the time, in epoch milliseconds, or by the number of changed lives."""
-        return is_due(self._directory, now) or self._one(LAST_CHANGE)["changes"] > _MOST_CHANGES
+        last = self.notes.read(_MAINTAINED, int)
+        if last is None:  # that of a new ledger is due after a day
+            self.notes.write(_MAINTAINED, now)
+        is_due = last is not None and last + DAY <= now
+        return is_due or self._one(LAST_CHANGE)["changes"] > _MOST_CHANGES
 
     def tidy(self) -> None:
         """Put the small files of former runs together, so that queries stay fast; no row is lost."""
         if self._tables.file_count("changes") > _MOST_FILES:
             self._tables.rewrite("changes", NEWEST_CHANGES)
-        if self._tables.file_count("events") > _MOST_FILES:
-            self._tables.compact("events")
+        for name in ("events", "files"):
+            if self._tables.file_count(name) > _MOST_FILES:
+                self._tables.compact(name)
+        if self._tables.file_count("notes") > _MOST_FILES:
+            self._tables.rewrite("notes", NEWEST_NOTES)
 
     def maintain(self, *, now: int, keep_days: int) -> None:
         """Move changes into the ledger, remove old decided events (`kept_events`) and old versions of the tables."""
@@ -253,10 +263,14 @@ class DeltaLedger:
         (kept,) = self._tables.query(kept_events(before, selected="count(*) AS events"))
         if kept["events"] < self._one("SELECT count(*) AS events FROM events")["events"]:
             self._tables.rewrite("events", kept_events(before))
-        for name in ("events", "ledger", "changes"):
+        self.notes.prune()
+        for name in ("events", "ledger", "changes", "files", "notes"):
             self._tables.compact(name)
             self._tables.vacuum(name, _KEPT_HOURS)
-        note_done(self._directory, now)
+        self.notes.write(_MAINTAINED, now)
+
+    def _progress(self) -> FoldProgress:
+        return self.notes.read(_PROGRESS, FoldProgress) or FoldProgress()
 
     def _touched(self, new: Sequence[Mapping[str, Any]]) -> set[EntityId]:
         """Return the entities whose lives the new events may change."""

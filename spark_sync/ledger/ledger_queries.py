@@ -42,6 +42,10 @@ NEWEST_LIVES: Final = (
     f" UNION ALL SELECT {columns(LIVES.names)} FROM newest WHERE NOT dropped"
 )
 """The lives of all instances."""
+NEWEST_NOTES: Final = (
+    "SELECT instance, name, value, sequence FROM (SELECT *, row_number() OVER (PARTITION BY instance, name"
+    " ORDER BY sequence DESC) AS place FROM notes) WHERE place = 1"
+)
 NO_CHANGES: Final = f"SELECT {columns(CHANGES.names)} FROM changes WHERE false"
 
 

@@ -91,8 +91,10 @@ BASELINE: Final = pa.schema(
     ]
 )
 
-PLACE: Final = ("entity", "type", "parts", "namespace", "application")
-"""The columns that name an entity and what it is in."""
+FILES: Final = pa.schema(_fields(_TEXT, "source", "path"))
+"""The event files that were read; of those that are gone only the newest of a source stays."""
+NOTES: Final = pa.schema([*_fields(_TEXT, "instance", "name", "value"), *_fields(_NUMBER, "sequence")])
+"""How far the ledger is, as JSON by name; of several with one key the one of the highest `sequence` counts."""
 
 LIFE_FIELDS: Final = (
     *("number", "creator", "state", "reason", "accesses", "policy_id", "policy_version", "source", "event", "applied"),

@@ -18,10 +18,17 @@ from deltalake.exceptions import DeltaError
 
 from ranger_cdap.doctor.ledger import reason_of, spoiled_files
 from ranger_cdap.errors import LedgerSpoiled, SyncError
-from spark_sync.ledger.ledger_rows import BASELINE, CHANGES, EVENTS, LIVES, Row
+from spark_sync.ledger.ledger_rows import BASELINE, CHANGES, EVENTS, FILES, LIVES, NOTES, Row
 from spark_sync.ledger.ledger_version import TableVersion
 
-TABLES: Final[Mapping[str, pa.Schema]] = {"changes": CHANGES, "ledger": LIVES, "events": EVENTS, "baseline": BASELINE}
+TABLES: Final[Mapping[str, pa.Schema]] = {
+    "changes": CHANGES,
+    "ledger": LIVES,
+    "events": EVENTS,
+    "baseline": BASELINE,
+    "files": FILES,
+    "notes": NOTES,
+}
 """In the order in which they are opened: changes move into the ledger, so a reader must not open that first."""
 
 _CONFIGURATION: Final = {"delta.logRetentionDuration": "interval 7 days"}
@@ -84,13 +91,21 @@ class LedgerTables:
         """
         self._write(name, batches, replacing=False)
 
+    def replace(self, name: str, batches: Iterable[pa.RecordBatch]) -> None:
+        """Replace all rows of a table, all or none.
+
+        Raises:
+            SyncError: it cannot be written.
+        """
+        self._write(name, batches, replacing=True)
+
     def rewrite(self, name: str, sql: str) -> None:
         """Replace all rows of a table by those of a query, all or none.
 
         Raises:
             SyncError: a table cannot be read or written.
         """
-        self._write(name, self.batches(sql), replacing=True)
+        self.replace(name, self.batches(sql))
 
     def compact(self, name: str) -> None:
         """Put the small files of a table together; its rows stay.

@@ -1,23 +1,23 @@
-"""Check that the ledger belongs to the checkpoints: events are read only once, so the ledger must hold them.
+"""Check that the tables of a ledger belong together: events are read only once, so the ledger must hold them.
 
-After each run, the ids and versions of the ledger's tables are written beside the checkpoints. A ledger restored from
-a copy has older versions; one that was lost and created again has other ids.
+After each run the ids and versions of the tables are noted. A table restored from a copy has an older version; one that
+was lost and created again has another id.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ranger_cdap.errors import LedgerLost, SyncError
-from spark_sync.ledger.state_file import write_state
+from ranger_cdap.errors import LedgerLost
 
-CHECKPOINTS = "checkpoints"
-"""The directory below the state directory that records how far each source was read."""
+if TYPE_CHECKING:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
-NAME = "ledger.json"
+VERSIONS: Final = "versions"
+"""The note of them."""
 
 
 class TableVersion(msgspec.Struct, frozen=True):
@@ -30,35 +30,33 @@ class TableVersion(msgspec.Struct, frozen=True):
 TableVersions = Mapping[str, TableVersion]
 
 
-def verify(checkpoints: Path, now: TableVersions) -> None:
-    """Check that the ledger holds at least what it held after the last run with these checkpoints.
+def verify(ledger: DeltaLedger) -> None:
+    """Check that each table holds at least what it held after the last run.
 
     Raises:
-        LedgerLost: it is older, or another one.
-        SyncError: the recorded versions cannot be read.
+        LedgerLost: one is older, or another one.
+        SyncError: the ledger cannot be read.
     """
-    path = checkpoints / NAME
-    try:
-        before = msgspec.json.decode(path.read_bytes(), type=dict[str, TableVersion])
-    except FileNotFoundError:
-        return
-    except (OSError, msgspec.MsgspecError) as e:
-        raise SyncError(f"`{path}` cannot be read ({type(e).__name__}); take a new baseline") from e
-    for table, mark in before.items():
+    now, before = ledger.marks(), ledger.notes.read(VERSIONS, dict[str, TableVersion])
+    if before is None and any(mark.version for mark in now.values()):
+        raise lost(f"table `notes` of the ledger in `{ledger.directory}` is not the one of the last run")
+    for table, mark in (before or {}).items():
         found = now.get(table)
         if found is None or found.id != mark.id:
-            raise lost(f"{_what(checkpoints)}: its table `{table}` is not the one of the last run")
+            raise lost(f"table `{table}` of the ledger in `{ledger.directory}` is not the one of the last run")
         if found.version < mark.version:
-            raise lost(f"{_what(checkpoints)}: its table `{table}` is older than after the last run")
+            raise lost(f"table `{table}` of the ledger in `{ledger.directory}` is older than after the last run")
 
 
-def save(checkpoints: Path, now: TableVersions) -> None:
-    """Record the versions of the ledger, which later runs must find or exceed.
+def note_versions(ledger: DeltaLedger) -> None:
+    """Note the versions of the tables, which later runs must find or exceed.
 
     Raises:
         SyncError: they cannot be written.
     """
-    write_state(checkpoints / NAME, now)
+    now = ledger.marks()
+    if now != ledger.notes.read(VERSIONS, dict[str, TableVersion]):
+        ledger.notes.write(VERSIONS, now)
 
 
 def lost(how: str) -> LedgerLost:
@@ -67,7 +65,3 @@ def lost(how: str) -> LedgerLost:
         f"{how}: take a new inventory, enter it with `ranger-cdap sync baseline`, then run "
         "`ranger-cdap sync reconcile --adopt`"
     )
-
-
-def _what(checkpoints: Path) -> str:
-    return f"the ledger in `{checkpoints.parent}` does not match its checkpoints"

@@ -11,11 +11,10 @@ from ranger_cdap.config import Settings
 from ranger_cdap.errors import LedgerLost
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.lease import lease
-from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
+from spark_sync.ledger.ledger_version import note_versions, verify
 from spark_sync.reconcile.lost_ledger import forget_undecided
 from spark_sync.sources import watermarks
-from spark_sync.sources.file_log import FileLog, checkpoint_of
-from spark_sync.sources.missing_files import check_files, count_gone_as_read
+from spark_sync.sources.missing_files import check_files, gone_as_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +49,19 @@ def enter_baseline(settings: Settings, inventory: Inventory) -> BaselineReport:
     with lease(state):
         ledger = DeltaLedger(state, settings.cdap.instance)
         marks = watermarks.read(settings.sync.sources)
-        logs = [
-            (each, FileLog(checkpoint_of(settings, each)))
-            for each in watermarks.journalled_sources(settings.sync.sources)
-        ]
+        sources = watermarks.journalled_sources(settings.sync.sources)
         try:
-            verify(state / CHECKPOINTS, ledger.marks())
-            for source, log in logs:
-                check_files(source, marks.get(source.name), log)
+            verify(ledger)
+            for source in sources:
+                check_files(source, marks.get(source.name), ledger.notes.files_read(source.name))
         except LedgerLost:
             forget_undecided(ledger)
         journals = journals_of(marks, inventory.taken)
         became_known = ledger.enter_baseline(inventory.taken, inventory.entities, inventory.versions, journals)
-        for source, log in logs:
-            count_gone_as_read(source, marks.get(source.name), log)
-        save(state / CHECKPOINTS, ledger.marks())
+        for source in sources:
+            if gone := gone_as_read(source, marks.get(source.name)):
+                ledger.notes.add_files(source.name, [gone])
+        note_versions(ledger)
     return BaselineReport(inventory.taken, len(inventory.entities), became_known)
 
 

@@ -1,4 +1,4 @@
-"""Manual overrides of the ledger: under the lease, only if it belongs to the checkpoints, and audited."""
+"""Manual overrides of the ledger: under the lease, only if its tables belong together, and audited."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger import LedgerChange
-from spark_sync.ledger.ledger_version import CHECKPOINTS, save, verify
+from spark_sync.ledger.ledger_version import note_versions, verify
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile import overrides
 from spark_sync.reconcile.override_audit import Override, audit_record, on_record, override_audit
@@ -35,11 +35,10 @@ def manual_ledger(settings: Settings) -> Iterator[DeltaLedger]:
     state = settings.sync.state_dir
     with lease(state):
         ledger = DeltaLedger(state, settings.cdap.instance)
-        before = ledger.marks()
-        verify(state / CHECKPOINTS, before)
+        verify(ledger)
+        note_versions(ledger)
         yield ledger
-        if (after := ledger.marks()) != before:
-            save(state / CHECKPOINTS, after)
+        note_versions(ledger)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 
 from ranger_cdap.config import SourceSettings
@@ -10,26 +11,23 @@ from ranger_cdap.errors import SyncError, reason
 from ranger_cdap.service.events.event_names import absolute, event_name, gone_files, missing_in, names_in
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.ledger_version import lost
-from spark_sync.sources.file_log import FileLog
-from spark_sync.sources.regular_files import SourceFile
 from spark_sync.sources.watermarks import watermark_file
 
 
-def check_files(source: SourceSettings, mark: Watermark | None, log: FileLog) -> None:
-    """Check that no file was deleted before it was read; `mark`: the watermark of the source, read before.
+def check_files(source: SourceSettings, mark: Watermark | None, read: AbstractSet[str]) -> None:
+    """Check that no file was deleted that is not among the paths `read`; `mark`: the source's watermark, from before.
 
     Without one, as of other sources, nothing is known.
 
     Raises:
         LedgerLost: one was; or the ledger is a copy from before it was read.
-        SyncError: the directory or the log cannot be read.
+        SyncError: the directory cannot be read.
     """
     file = watermark_file(source)
     if mark is None or file is None:
         return
-    paths = log.paths()
     with _errors(source):
-        missing = missing_in(file.parent, paths, mark.newest)
+        missing = missing_in(file.parent, read, mark.newest)
     if missing:
         raise lost(
             f"`{file.parent}/{missing:015d}-….jsonl` is gone and not in the ledger: it was deleted before it was read,"
@@ -37,18 +35,18 @@ def check_files(source: SourceSettings, mark: Watermark | None, log: FileLog) ->
         )
 
 
-def count_gone_as_read(source: SourceSettings, mark: Watermark | None, log: FileLog) -> None:
-    """Count the files that are gone as read.
+def gone_as_read(source: SourceSettings, mark: Watermark | None) -> str | None:
+    """Return the path of the newest file that is gone; once it is among those that were read, none is missing.
 
     Raises:
         SyncError: as `check_files`.
     """
     file = watermark_file(source)
     if mark is None or file is None:
-        return
+        return None
     with _errors(source):
         gone = gone_files(names_in(file.parent), mark.newest)
-    log.add([SourceFile(f"{absolute(file.parent)}/{event_name(max(gone, default=0), 0)}", 0)])
+    return f"{absolute(file.parent)}/{event_name(max(gone, default=0), 0)}"
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from ranger_cdap.config import ConfirmSettings, NetworkSettings, Secret, Setting
 from ranger_cdap.doctor.finding import Finding, Health
 from ranger_cdap.doctor.ownership import examine_ownership
 from ranger_cdap.service.events.event_names import event_name
+from spark_sync.ledger.ledger_tables import LedgerTables
+from spark_sync.ledger.notes import Notes
 from spark_sync.sources.watermarks import horizons
 
 NOW = 1_800_000_000.0
@@ -162,10 +164,8 @@ def test_a_deleted_file_that_the_ledger_lacks_is_red(
 ) -> None:
     watermark(events, 1, records=True)
     (events / event_name(3, 2)).touch()
-    log = tmp_path / "state" / "checkpoints" / "records" / "files.jsonl"
-    log.parent.mkdir(parents=True)
     if read:
-        log.write_text(json.dumps({"files": [str(events / event_name(read, 0))]}) + '\n{"files')
+        Notes(LedgerTables(tmp_path / "state"), "cdap").add_files("records", [str(events / event_name(read, 0))])
     sync = SyncSettings(sources=(data_plane(events),), state_dir=tmp_path / "state")
     (found,) = (each for each in examine_ownership(Settings(sync=sync), NOW) if each.check.startswith("check journal"))
     assert (found.health is Health.FAILED) == lost

@@ -37,7 +37,7 @@ class Step:
     nth: int = 1
 
 
-JOB, INGESTION, FILES = "spark_sync.job", "spark_sync.ingest.ingestion", "spark_sync.sources.file_log"
+JOB, INGESTION, FILES = "spark_sync.job", "spark_sync.ingest.ingestion", "spark_sync.ledger.notes"
 LEDGER, TABLES = "spark_sync.ledger.delta_ledger", "spark_sync.ledger.ledger_tables"
 RANGER, PUSH = "ranger_cdap.policies.client.ranger_admin", "spark_sync.grants.push"
 
@@ -55,8 +55,8 @@ MAINTENANCE: Final = frozenset(
 STEPS: Final[Mapping[str, Step]] = {
     "nothing but dead letters is written": Step(INGESTION, "write_dead_letters", after=True),
     "lines are read, their events are not in the ledger": Step(TABLES, "LedgerTables.append"),
-    "events are in the ledger, the file is not recorded as read": Step(FILES, "FileLog.add"),
-    "the file is recorded as read": Step(FILES, "FileLog.add", after=True),
+    "events are in the ledger, the file is not recorded as read": Step(FILES, "Notes.add_files"),
+    "the file is recorded as read": Step(FILES, "Notes.add_files", after=True),
     "before anything is decided": Step(JOB, "fold_new"),
     "all is decided, no life is recorded": Step(LEDGER, "DeltaLedger._append_changes"),
     "changed lives are appended, but not that they are decided": Step(
@@ -74,11 +74,11 @@ STEPS: Final[Mapping[str, Step]] = {
     "all is recorded, before the files are put together": Step(LEDGER, "DeltaLedger.tidy"),
     "before changed lives are put together": Step(TABLES, "LedgerTables.rewrite"),
     "changed lives are put together, events are not": Step(TABLES, "LedgerTables.compact"),
-    "all is put together, the ledger's version not noted": Step(JOB, "save"),
-    "the ledger's version is noted": Step(JOB, "save", after=True),
+    "all is put together, the ledger's version not noted": Step(JOB, "note_versions"),
+    "the ledger's version is noted": Step(JOB, "note_versions", after=True),
 }
 ON_SPARK: Final = "events of Spark's tasks are in the ledger, the file is not recorded as read"
-ALL: Final[Mapping[str, Step]] = {**STEPS, ON_SPARK: Step(FILES, "FileLog.add")}
+ALL: Final[Mapping[str, Step]] = {**STEPS, ON_SPARK: Step(FILES, "Notes.add_files")}
 
 
 def kill_at(step: Step, die: Callable[[], None], patch: pytest.MonkeyPatch) -> None:

@@ -166,8 +166,8 @@ def test_the_recordings_from_the_first_event_to_the_last(
     assert again.unchanged == len(NS1 | OTHERS)
     assert ranger.policy_version() == version
 
-    # The checkpoints are lost: everything is read again and nothing changes.
-    shutil.rmtree(settings.sync.state_dir / "checkpoints")
+    # What was read is not known any more: everything is read again and nothing changes.
+    shutil.rmtree(settings.sync.state_dir / "files")
     again = run(settings)
     assert [(found.lines > 0, found.events) for found in again.sources] == [(True, 0), (True, 0)]
     assert again.wrote_nothing
@@ -227,7 +227,7 @@ def played(ranger: Ranger, directory: Path, ways: Sequence[Way]) -> dict[str, di
             shutil.copy(RECORDING / "events" / name / part, path)
         assert not run(settings, way).trouble
     rows = rows_of(settings)
-    shutil.rmtree(settings.sync.state_dir / "checkpoints")
+    shutil.rmtree(settings.sync.state_dir / "files")
     again = run(settings, ways[0])
     assert [(found.lines > 0, found.events) for found in again.sources] == [(True, 0), (True, 0)]
     assert rows_of(settings) == rows
@@ -348,7 +348,7 @@ def test_lines_rejected_for_a_missing_setting_count_once_the_source_is_read_agai
     assert ranger.grants() == {}
 
     # docs/how-to/operate-the-sync.md, "Rejected lines".
-    (settings.sync.state_dir / "checkpoints" / "d").rename(settings.sync.state_dir / "checkpoints-d")
+    shutil.rmtree(settings.sync.state_dir / "files")
     report = run(settings)
     assert [(found.lines, found.rejected) for found in report.sources] == [(2, 0)]
     assert ranger.grants() == {"ns1": "alice"}

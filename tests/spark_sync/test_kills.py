@@ -119,7 +119,9 @@ class World:
         return text.count(f"garbage in {namespace}")
 
     def maintained_at(self, time: int) -> None:
-        (self.settings.sync.state_dir / "upkeep").write_text(str(time))
+        from spark_sync.ledger.delta_ledger import DeltaLedger
+
+        DeltaLedger(self.settings.sync.state_dir, "cdap").notes.write("maintained", time)
 
 
 def new_world(ranger: Ranger, directory: Path) -> World:

@@ -11,10 +11,9 @@ import pytest
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError, SyncError
-from spark_sync.ledger.ledger_version import CHECKPOINTS
+from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.news import News
 from spark_sync.report import RunReport
-from spark_sync.sources.file_log import FileLog
 from spark_sync.sources.regular_files import list_files
 from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger
 from tests.spark_sync.recorded_lines import JOURNAL, write_watermark
@@ -37,7 +36,8 @@ class Scene:
     def is_read(self) -> None:
         """Another run read all files."""
         (configured,) = self.settings.sync.sources
-        FileLog(self.settings.sync.state_dir / CHECKPOINTS / configured.name).add(list_files(configured))
+        ledger = DeltaLedger(self.settings.sync.state_dir, "cdap")
+        ledger.notes.add_files(configured.name, [file.path for file in list_files(configured)])
 
     def moves(self, to: int = LATER) -> None:
         write_watermark(self.inbox, to)
@@ -56,7 +56,7 @@ def scene(tmp_path: Path, settings_for: Callable[..., Settings]) -> Scene:
     settings = settings_for(d=source(inbox))
     settings.sync.state_dir.mkdir(mode=0o700)
     write_watermark(inbox, EARLIER)
-    return Scene(settings, inbox, News(settings))
+    return Scene(settings, inbox, News(settings, DeltaLedger(settings.sync.state_dir, "cdap")))
 
 
 def a_journal_is_another_one(scene: Scene) -> None:
@@ -108,7 +108,8 @@ def test_what_is_news(scene: Scene, happens: Callable[[Scene], object], expected
 def the_log_is_damaged(scene: Scene) -> None:
     scene.arrives()
     scene.is_read()
-    (scene.settings.sync.state_dir / CHECKPOINTS / "d" / "files.jsonl").write_text("{\n")
+    commit = max((scene.settings.sync.state_dir / "files" / "_delta_log").glob("*.json"))
+    commit.with_name(f"{int(commit.stem) + 1:020}.json").write_text("{\n")
 
 
 def a_file_is_a_link(scene: Scene) -> None:
@@ -118,7 +119,7 @@ def a_file_is_a_link(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("fault", "error", "message"),
     [
-        (the_log_is_damaged, SyncError, "line 1 of `.*files.jsonl` is damaged"),
+        (the_log_is_damaged, SyncError, "`.*/files/_delta_log/.*json` is spoiled"),
         (a_file_is_a_link, ConfigError, "link.jsonl`"),
     ],
     ids=["the log is damaged", "a file is a link"],
@@ -132,7 +133,8 @@ def test_what_a_run_would_refuse_is_refused_by_a_look(
 
 
 def test_a_source_that_is_no_file_is_no_news(settings_for: Callable[..., Settings]) -> None:
-    news = News(settings_for(m={"kind": "audit-messaging", "url": "http://127.0.0.1:9"}))
+    settings = settings_for(m={"kind": "audit-messaging", "url": "http://127.0.0.1:9"})
+    news = News(settings, DeltaLedger(settings.sync.state_dir, "cdap"))
     assert news() is False
 
 

@@ -20,6 +20,7 @@ from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.ledger.ledger_version import note_versions
 from spark_sync.ledger.life import Life
 from tests.spark_sync.conftest import PASSWORD, register_cdap
 from tests.spark_sync.grants.fixtures import gone, life
@@ -59,7 +60,9 @@ def test_the_commands_of_the_page_put_every_grant_right(
         return capsys.readouterr().out
 
     def record(*lives: Life) -> None:
-        DeltaLedger(tmp_path / "state", "cdap").record([LedgerChange(each.entity, (each,)) for each in lives])
+        ledger = DeltaLedger(tmp_path / "state", "cdap")
+        ledger.record([LedgerChange(each.entity, (each,)) for each in lives])
+        note_versions(ledger)
 
     def found(entity: EntityId) -> Life:
         return DeltaLedger(tmp_path / "state", "cdap").lives_of(entity)[-1]

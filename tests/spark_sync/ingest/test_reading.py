@@ -96,11 +96,11 @@ def test_of_many_rejected_lines_a_hundred_are_shown_and_the_others_counted(tmp_p
 def test_sparks_tasks_find_what_this_process_finds(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_slices, "SLICE", 50)
     for kind in KINDS:
         lines = [line for table in (GOOD, NOT_ONE, REPEATED) for of, line in table.values() if of == kind]
         file = tmp_path / kind
         file.write_text("\n".join(lines * 9), encoding="utf-8", errors="surrogateescape")
+        monkeypatch.setattr(file_slices, "SLICE", file.stat().st_size // 12)
         reader, parts = reader_of(kind, **GIVEN[kind]), [*slices_of(SourceFile(str(file), file.stat().st_size))]
         assert len(parts) > 4 * spark.sparkContext.defaultParallelism, "more than one wave"
         found = list(on_spark(lambda: spark)(reader.slice, parts))

@@ -257,9 +257,9 @@ def test_held_back_is_exactly_what_the_last_fold_could_not_decide(tmp_path: Path
 
 def test_what_is_forgotten_changes_nothing(tmp_path: Path) -> None:
     """Nothing is forgotten of what is undecided, and no version of what exists."""
+
     from spark_sync.job import fold_new
-    from spark_sync.ledger.delta_ledger import DeltaLedger
-    from spark_sync.ledger.maintenance import DAY
+    from spark_sync.ledger.delta_ledger import DAY, DeltaLedger
 
     lib, gone, kv, open_ = (
         EntityId(kind, ("n1", name))

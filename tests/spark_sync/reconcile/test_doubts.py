@@ -41,14 +41,13 @@ def watermark(settings: Settings, journal: str, at: int = NOW) -> None:
 def ledger_with(settings: Settings, *lives: Life) -> None:
     from spark_sync.ledger.delta_ledger import DeltaLedger
     from spark_sync.ledger.ledger import LedgerChange
-    from spark_sync.ledger.ledger_version import CHECKPOINTS, save
+    from spark_sync.ledger.ledger_version import note_versions
 
     ledger = DeltaLedger(settings.sync.state_dir, "cdap")
     ledger.record(LedgerChange(life.entity, (life,)) for life in lives)
     ahead = EntityEvent(KV, ChangeKind.CREATE, Stage.REQUEST, "carol", NOW + 60_000, NOW + 60_500, "records", "e1")
     ledger.add_events([ahead, replace(ahead, id="e2", started=NOW - 60_000, ended=NOW - 59_000)])
-    (settings.sync.state_dir / CHECKPOINTS).mkdir(exist_ok=True)
-    save(settings.sync.state_dir / CHECKPOINTS, ledger.marks())
+    note_versions(ledger)
 
 
 def test_status_shows_doubts_candidates_silence_and_what_waits_for_its_time(settings: Settings) -> None:

@@ -15,6 +15,7 @@ from ranger_cdap.cdap.inventory import Inventory, read_inventory
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput, LeaseHeld, LedgerLost
 from spark_sync.ledger.ledger_tables import TABLES
+from spark_sync.ledger.ledger_version import note_versions
 from spark_sync.ledger.life import State
 from spark_sync.reconcile.drift import Drift
 from spark_sync.reconcile.repair import RepairAction
@@ -52,7 +53,7 @@ def reconciled(settings: Settings, **given: Any) -> Any:
 
 
 def copy_tables(source: Path, target: Path) -> None:
-    for name in TABLES:
+    for name in sorted(TABLES.keys() - {"notes"}):
         shutil.rmtree(target / name, ignore_errors=True)
         shutil.copytree(source / name, target / name)
 
@@ -186,7 +187,9 @@ def test_right_after_a_run_nothing_that_it_decided_is_held_back(
     from spark_sync.status import status
 
     settings = settings_for(data_plane=source(inbox))
-    ledger_of(settings).enter_baseline(0, [], journals={"data-plane": JOURNAL})
+    ledger = ledger_of(settings)
+    ledger.enter_baseline(0, [], journals={"data-plane": JOURNAL})
+    note_versions(ledger)
     first = created(NS1)
     deliver(inbox, "1.jsonl", [again(first, "alice", 99, by=NOW - 1_000 - first[-1]["record"]["ended"])])
     write_watermark(inbox, NOW)

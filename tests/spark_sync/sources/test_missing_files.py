@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,8 +15,7 @@ from ranger_cdap.errors import LedgerLost
 from ranger_cdap.service.events.event_files import EventFiles
 from ranger_cdap.service.events.event_names import event_name, missing_file
 from spark_sync.sources import watermarks
-from spark_sync.sources.file_log import FILE_LOG, FileLog
-from spark_sync.sources.missing_files import check_files, count_gone_as_read
+from spark_sync.sources.missing_files import check_files, gone_as_read
 from spark_sync.sources.regular_files import list_files
 
 ACTIONS = ("publish", "read", "delete one", "delete all", "restart", "copy", "restore", "settle")
@@ -25,19 +23,19 @@ ACTIONS = ("publish", "read", "delete one", "delete all", "restart", "copy", "re
 
 @dataclass
 class World:
-    """A decision service, the log of what was read, and copies of that log; `read` is what the log should know."""
+    """A decision service, the paths that a ledger knows, and copies of them; `read` is what was read, by name."""
 
     directory: Path
     now: float = 1_000.0
     published: list[str] = field(default_factory=list)
     read: set[str] = field(default_factory=set)
-    copies: list[set[str]] = field(default_factory=list)
+    copies: list[tuple[frozenset[str], set[str]]] = field(default_factory=list)
     alarms: int = 0
 
     def __post_init__(self) -> None:
         self.events = self.directory / "events"
         self.source = SourceSettings(name="cdap", kind="data-plane", path=self.events)
-        self.log = self.directory / "checkpoint"
+        self.known: frozenset[str] = frozenset()
         self.service = self._started()
         self.settle()
 
@@ -71,32 +69,30 @@ class World:
                 self.now += number % 3 - 1
                 self.service = self._started()
             case "copy":
-                shutil.copytree(self.log, self.directory / f"copy {len(self.copies)}")
-                self.copies.append(set(self.read))
+                self.copies.append((self.known, set(self.read)))
             case "restore" if self.copies:
-                chosen = number % len(self.copies)
-                shutil.rmtree(self.log)
-                shutil.copytree(self.directory / f"copy {chosen}", self.log)
-                self.read = set(self.copies[chosen])
+                self.known, read = self.copies[number % len(self.copies)]
+                self.read = set(read)
             case "settle":
                 self.settle()
 
     def run(self) -> None:
         mark = watermarks.read([self.source])["cdap"]
-        log = FileLog(self.log)
         lost = {*self.published} - self.read - self.there()
         if lost:
             self.alarms += 1
             with pytest.raises(LedgerLost, match="|".join(name[:15] for name in lost)):
-                check_files(self.source, mark, log)
+                check_files(self.source, mark, self.known)
         else:
-            check_files(self.source, mark, log)
-            log.add(list_files(self.source))
+            check_files(self.source, mark, self.known)
+            self.known |= {file.path for file in list_files(self.source)}
             self.read |= self.there()
 
     def settle(self) -> None:
         """As `sync baseline`: what is gone, or older, does not matter any more."""
-        count_gone_as_read(self.source, watermarks.read([self.source])["cdap"], FileLog(self.log))
+        newest = gone_as_read(self.source, watermarks.read([self.source])["cdap"])
+        assert newest is not None
+        self.known |= {newest}
         gone = {*self.published} - self.there()
         self.read |= {name for name in self.published if gone and name <= max(gone)}
 
@@ -111,7 +107,7 @@ def test_a_file_is_missed_exactly_if_it_is_gone_and_was_not_read(actions: list[t
         for action, number in [*begins, *actions, *ends]:
             world.do(action, number)
         world.service.close()
-        check_files(world.source, watermarks.read([world.source])["cdap"], FileLog(world.log))
+        check_files(world.source, watermarks.read([world.source])["cdap"], world.known)
 
 
 def test_the_law_meets_restored_copies_whose_files_are_gone(tmp_path: Path) -> None:
@@ -142,11 +138,3 @@ def test_the_law_meets_restored_copies_whose_files_are_gone(tmp_path: Path) -> N
 def test_what_names_say(read: list[tuple[int, int]], present: list[tuple[int, int]], newest: int, missing: int) -> None:
     names = [[event_name(*times) for times in each] + ["other.jsonl"] for each in (read, present)]
     assert missing_file(*names, newest) == missing
-
-
-def test_a_log_whose_files_are_all_gone_still_says_which_was_the_newest(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    for action in ("publish", "read", "delete all") * 600:
-        world.do(action, 2)
-    assert FILE_LOG in {path.name for path in world.log.iterdir()}
-    world.service.close()

@@ -23,9 +23,7 @@ from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
 from spark_sync.ledger.ledger import LedgerChange, Scope
 from spark_sync.ledger.ledger_tables import TABLES
-from spark_sync.ledger.ledger_version import CHECKPOINTS, save
-from spark_sync.sources.file_log import FileLog
-from spark_sync.sources.regular_files import SourceFile
+from spark_sync.ledger.ledger_version import note_versions
 from spark_sync.spark import scratch, session
 from spark_sync.spark.jars import delta_jars
 from spark_sync.spark.scratch import Scratch
@@ -70,8 +68,8 @@ def write_without_spark(directory: Path) -> None:
     ledger.add_events([EntityEvent(entity, ChangeKind.CREATE, Stage.REQUEST, MARK, 2, 3, "source", "1")])
     ledger.fold(lambda history: LedgerChange(entity, history.lives))
     ledger.mark_folded(Scope(2, 2))
-    FileLog(directory / CHECKPOINTS / "source").add([SourceFile(f"/events/{MARK}", 1)])
-    save(directory / CHECKPOINTS, ledger.marks())
+    ledger.notes.add_files("source", [f"/events/{MARK}"])
+    note_versions(ledger)
     for table in TABLES:
         assert list((directory / table).rglob("*.parquet"))
 

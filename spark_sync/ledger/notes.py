@@ -1,0 +1,103 @@
+"""`Notes`: how far a ledger is, in a table of its own, so that a copy of the tables is a copy of all there is to know.
+
+Lost notes cost only time: everything is read and folded again, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
+
+import msgspec
+
+from ranger_cdap.errors import SyncError
+from spark_sync.ledger.ledger_queries import NEWEST_NOTES
+from spark_sync.ledger.ledger_rows import FILES, NOTES, Row, batches
+from spark_sync.ledger.ledger_tables import LedgerTables
+from spark_sync.ledger.ledger_version import TableVersion
+
+_T = TypeVar("_T")
+
+
+class Notes:
+    """The tables `notes` and `files` of a ledger, for one CDAP instance; read again only if they changed.
+
+    Methods raise `SyncError` if the tables cannot be read or written.
+    """
+
+    def __init__(self, tables: LedgerTables, instance: str) -> None:
+        self._tables = tables
+        self._instance = instance
+        self._seen: dict[str, TableVersion] = {}
+        self._notes: dict[tuple[str, str], Row] = {}
+        self._files: dict[str, set[str]] = {}
+
+    def read(self, name: str, kind: type[_T]) -> _T | None:
+        """Return what was noted last by that name."""
+        self._refresh("notes", self._read_notes)
+        row = self._notes.get((self._instance, name))
+        try:
+            return None if row is None else msgspec.json.decode(row["value"], type=kind)
+        except msgspec.MsgspecError as e:
+            raise SyncError(f"the ledger's note `{name}` cannot be read ({e}); is it of another version?") from e
+
+    def write(self, name: str, value: object) -> None:
+        """Note a value in place of the last one of that name."""
+        self._refresh("notes", self._read_notes)
+        last = max((row["sequence"] for row in self._notes.values()), default=0)
+        text = msgspec.json.encode(value).decode()
+        self._tables.append(
+            "notes",
+            batches(NOTES, [{"instance": self._instance, "name": name, "value": text, "sequence": last + 1}]),
+        )
+
+    def files_read(self, source: str) -> AbstractSet[str]:
+        """Return the paths of the files of a source that were read."""
+        self._refresh("files", self._read_files)
+        return self._files.get(source, set())
+
+    def add_files(self, source: str, paths: Iterable[str]) -> None:
+        """Note that files were read, all or none. None of them is read again while a file of that name exists."""
+        if new := sorted(set(paths) - self.files_read(source)):
+            self._tables.append("files", batches(FILES, ({"source": source, "path": path} for path in new)))
+            # Only the holder of the lease writes: what was added is all that changed.
+            self._files.setdefault(source, set()).update(new)
+            self._seen["files"] = self._tables.versions()["files"]
+
+    def prune(self) -> None:
+        """Forget the files that are gone, but for the newest of each source: it says which files are new."""
+        self._refresh("files", self._read_files)
+        kept = [
+            {"source": source, "path": path}
+            for source, paths in self._files.items()
+            for path in sorted(paths)
+            if path == max(paths) or not _is_gone(path)
+        ]
+        if len(kept) < sum(map(len, self._files.values())):
+            self._tables.replace("files", batches(FILES, kept))
+
+    def _refresh(self, name: str, read: Callable[[], None]) -> None:
+        if (version := self._tables.versions()[name]) != self._seen.get(name):
+            read()
+            self._seen[name] = version
+
+    def _read_notes(self) -> None:
+        self._notes = {(row["instance"], row["name"]): row for row in self._tables.query(NEWEST_NOTES)}
+
+    def _read_files(self) -> None:
+        files: dict[str, set[str]] = {}
+        for row in self._tables.query("SELECT source, path FROM files"):
+            files.setdefault(row["source"], set()).add(row["path"])
+        self._files = files
+
+
+def _is_gone(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # it may still be there
+        return False
+    return False
