@@ -196,8 +196,8 @@ class LedgerSpoiled(SyncError):
 
     code = "ledger-spoiled"
     remedy = (
-        "Restore the state directory from a copy, or delete the directory of the named table and follow the remedy of"
-        " `ledger-lost`. `ranger-cdap doctor` reads every file."
+        "Restore the state directory from a copy, or run `ranger-cdap sync repair`, which keeps what can be read and"
+        " says what to do about the rest. `ranger-cdap doctor` reads every file."
     )
 
 

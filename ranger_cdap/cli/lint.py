@@ -18,6 +18,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.cli.ranger_documents import ranger_documents
+from ranger_cdap.cli.redundant import show_redundant
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, Problem, ProblemCode
 from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
@@ -39,6 +40,7 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
         "ranger-cdap policies lint",
         "ranger-cdap policies lint --policies download.json --json",
         "ranger-cdap policies lint --inventory inventory.jsonl",
+        "ranger-cdap policies lint --redundant --out fewer.json",
     ),
     exits={
         ExitCode.OK: "nothing found, or only notes (`ends-above`)",
@@ -53,14 +55,37 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
     metavar="FILE",
     help="Inventory (`sync inventory`), to find rights on entities that do not exist.",
 )
+@click.option(
+    "--redundant",
+    is_flag=True,
+    help="Show users, groups and roles of policy items that could all be removed, because other items give the same.",
+)
+@click.option("--creators", is_flag=True, help="With --redundant: also the sync job's grants, which it writes again.")
+@click.option(
+    "--out", type=FILE, metavar="FILE", help="With --redundant: write what remains, for `policies apply --delete`."
+)
 @policy_files
 @pass_invocation
 @click.pass_context
-def lint_command(context: click.Context, invocation: Invocation, files: PolicyFiles | None, path: Path | None) -> None:
+def lint_command(
+    context: click.Context,
+    invocation: Invocation,
+    files: PolicyFiles | None,
+    path: Path | None,
+    redundant: bool,
+    creators: bool,
+    out: Path | None,
+) -> None:
     """Show the parts of policies that cannot be used as intended, and likely mistakes.
 
     Each line has a place and a code; docs/reference/policy-problems.md explains the codes.
     """
+    if redundant:
+        if path:
+            raise click.UsageError("--redundant and --inventory exclude each other")
+        show_redundant(context, invocation, files, creators, out)
+    if creators or out:
+        raise click.UsageError("--creators and --out need --redundant")
     settings = invocation.settings
     now = time.time_ns() // 1_000_000
     inventory = read_inventory(path, instance=settings.cdap.instance, now=now) if path else None

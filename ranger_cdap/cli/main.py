@@ -33,7 +33,6 @@ COMMANDS: Final = {
     "groups": "ranger_cdap.cli.groups:groups_command",
     "roles": "ranger_cdap.cli.roles:roles",
     "import": "ranger_cdap.cli.import_sentry:import_group",
-    "redundant": "ranger_cdap.cli.redundant:redundant",
     "operations": "ranger_cdap.cli.operations:operations",
     "policies": "ranger_cdap.cli.policies:policies",
     "config": "ranger_cdap.cli.config:config_command",

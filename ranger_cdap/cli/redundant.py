@@ -1,4 +1,4 @@
-"""`ranger-cdap redundant`: access that other policies give as well."""
+"""`ranger-cdap policies lint --redundant`: access that other policies give as well."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from ranger_cdap.analysis.impact import impact
 from ranger_cdap.analysis.redundancy import Redundancy, RedundantPrincipal, redundancy
 from ranger_cdap.analysis.removal import ItemPrincipal, without_principals
 from ranger_cdap.cdap.grant import is_creators_policy
-from ranger_cdap.cli.command import Command
-from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import write_file
-from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import NotReady
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
@@ -29,32 +27,16 @@ from ranger_cdap.ranger_model.decode import decode_service_policies
 _UNDECIDED_SHOWN = 5
 
 
-@click.command(
-    "redundant",
-    cls=Command,
-    examples=(
-        "ranger-cdap redundant --policies policies.json --roles roles.json",
-        "ranger-cdap redundant --out fewer.json",
-    ),
-    exits={
-        ExitCode.OK: "nothing is redundant",
-        ExitCode.NO: "something is redundant",
-        ExitCode.ERROR: "the remaining policies decide otherwise, which is a fault of the analysis",
-        ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY],
-    },
-)
-@policy_files
-@click.option("--creators", is_flag=True, help="Include the grants of the sync job, which it would write again.")
-@click.option("--out", type=FILE, metavar="FILE", help="Write the policies that remain, for `policies apply --delete`.")
-@pass_invocation
-@click.pass_context
-def redundant(
+def show_redundant(
     context: click.Context, invocation: Invocation, files: PolicyFiles | None, creators: bool, out: Path | None
 ) -> None:
-    """Show users, groups and roles of policy items that could be removed, because other items give the same access.
+    """Show what of policy items could be removed, write the policies that remain to `out`, and exit.
 
-    All of them can be removed together: no request is decided otherwise then. Who is in which group may change, so a
+    All of it can be removed together: no request is decided otherwise then. Who is in which group may change, so a
     user's access is not redundant because a group of theirs has it. The audit may name other policies afterwards.
+
+    Raises:
+        NotReady: there are no policies.
     """
     with authorizer_by(invocation, files) as authorizer:
         documents, engine = authorizer.snapshot.documents, authorizer.snapshot.engine

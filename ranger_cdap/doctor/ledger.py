@@ -57,21 +57,40 @@ def examine_ledger(settings: Settings) -> Iterator[Finding]:
 
 def spoiled_files(state: Path, *, sizes_only: bool = False) -> Iterator[str]:
     """Yield for each table of a ledger that cannot be read its first spoiled file, and how it is spoiled."""
-    for name in _TABLES:
-        at = state / name
-        try:
-            if not at.exists():
-                continue
-            for at, size in _files(state / name):
-                _check_size(at, size)
-                if not sizes_only:
-                    _read(at)
+    yield from filter(None, (spoiled_file(state, name, sizes_only=sizes_only) for name in _TABLES))
+
+
+def spoiled_file(state: Path, table: str, *, sizes_only: bool = False) -> str:
+    """Return the first spoiled file of a table, and how it is spoiled; empty if none is, or it is out of reach."""
+    at = state / table
+    try:
+        if not at.exists():
+            return ""
+        for at, size in _files(state / table):
+            _check_size(at, size)
             if not sizes_only:
-                _read_as_runs_do(at := state / name)
-        except PermissionError:
-            return
-        except Exception as e:  # delta-rs, DataFusion and Arrow raise what has no class in common
-            yield f"`{at}` is spoiled: {reason_of(e)}"
+                _read(at)
+        if not sizes_only:
+            _read_as_runs_do(at := state / table)
+    except PermissionError:
+        return ""
+    except Exception as e:  # delta-rs, DataFusion and Arrow raise what has no class in common
+        return f"`{at}` is spoiled: {reason_of(e)}"
+    return ""
+
+
+def log_files(directory: Path) -> list[tuple[Path, str]]:
+    """Return the commits of a table in their order, each with the reason why it cannot be read, if it cannot."""
+    found = []
+    for path in sorted((directory / _LOG).glob("*.json")):
+        try:
+            _check_size(path, None)
+            _read(path)
+        except (OSError, ValueError) as e:
+            found.append((path, reason_of(e)))
+        else:
+            found.append((path, ""))
+    return found
 
 
 def reason_of(error: Exception) -> str:

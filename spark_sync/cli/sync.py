@@ -11,6 +11,7 @@ from ranger_cdap.cli.command import CommandGroup, add_lazily
 COMMANDS: Final = {
     "run": "spark_sync.cli.run:run",
     "inventory": "spark_sync.cli.inventory:inventory",
+    "repair": "spark_sync.cli.repair:repair",
     "baseline": "spark_sync.cli.baseline:baseline",
     "status": "spark_sync.cli.status:status",
     "lives": "spark_sync.cli.lives_command:lives",

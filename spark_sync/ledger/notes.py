@@ -69,13 +69,15 @@ class Notes:
     def prune(self) -> None:
         """Forget the files that are gone, but for the newest of each source: it says which files are new."""
         self._refresh("files", self._read_files)
-        kept = [
-            {"source": source, "path": path}
-            for source, paths in self._files.items()
-            for path in sorted(paths)
-            if path == max(paths) or not _is_gone(path)
-        ]
-        if len(kept) < sum(map(len, self._files.values())):
+        newest = {max(paths) for paths in self._files.values()}
+        self.forget_files(lambda path: path not in newest and _is_gone(path))
+
+    def forget_files(self, is_forgotten: Callable[[str], bool]) -> None:
+        """Forget some of the files that were read: one that is there will be read again."""
+        self._refresh("files", self._read_files)
+        known = [{"source": source, "path": path} for source, paths in self._files.items() for path in sorted(paths)]
+        kept = [row for row in known if not is_forgotten(row["path"])]
+        if len(kept) < len(known):
             self._tables.replace("files", batches(FILES, kept))
 
     def _refresh(self, name: str, read: Callable[[], None]) -> None:

@@ -37,7 +37,6 @@ ASKED = {
     "what": ["what", "carol"],
     "path": ["path", "carol", "dataset:ns1.kv"],
     "groups": ["groups", "carol"],
-    "redundant": ["redundant"],
     "matrix": ["matrix", "ns1"],
     "policies lint": ["policies", "lint"],
     "policies test": ["policies", "test", "expectations.toml"],
@@ -47,7 +46,7 @@ ASKED = {
     "roles explain": ["roles", "explain", "developer", "--namespace", "sales"],
     "plugins": ["plugins"],
 }
-WITH_POLICIES = ("explain", "who", "what", "path", "groups", "redundant", "matrix", "policies lint", "policies test")
+WITH_POLICIES = ("explain", "who", "what", "path", "groups", "matrix", "policies lint", "policies test")
 
 # These need a Ranger Admin, jars, a Spark session, a CDAP or an end of their own; their own tests read their JSON.
 ASKED_ELSEWHERE = {
@@ -57,7 +56,7 @@ ASKED_ELSEWHERE = {
     "policies refresh", "policies rewrite", "serve", "embedded-admin",
     "shadow report", "shadow close",
     "extension", "install-units",
-    "review", "sync run", "sync inventory", "sync baseline", "sync status", "sync lives",
+    "review", "sync run", "sync inventory", "sync repair", "sync baseline", "sync status", "sync lives",
     "sync reconcile", "sync regrant", "sync retry", "sync assign", "sync forget",
 }  # fmt: skip
 

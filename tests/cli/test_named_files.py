@@ -15,7 +15,7 @@ from tests.cli.fixtures import named
 from tests.cli.test_command_laws import DOING
 
 POLICIES = ("explain bob dataset.get dataset:ns1.kv", "who dataset:ns1.kv", "what carol", "groups carol",
-            "path carol dataset:ns1.kv", "redundant", "policies lint", "matrix ns1")  # fmt: skip
+            "path carol dataset:ns1.kv", "policies lint", "policies lint --redundant", "matrix ns1")  # fmt: skip
 
 # Command lines with a file that is read, as FILE; DOWNLOAD is a usable download of policies.
 READING = [

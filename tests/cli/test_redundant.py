@@ -1,4 +1,4 @@
-"""`ranger-cdap redundant`: what can be removed from policies without changing a decision."""
+"""`ranger-cdap policies lint --redundant`: what can be removed from policies without changing a decision."""
 
 from __future__ import annotations
 
@@ -23,7 +23,15 @@ EVIL = "etl\n[red]x@team\x1b[2J"
 def written(folder: Path, *policies: Json) -> list[str]:
     (folder / "policies.json").write_text(json.dumps(download(list(policies))), encoding="utf-8")
     (folder / "roles.json").write_text(json.dumps(ROLES), encoding="utf-8")
-    return ["redundant", "--policies", str(folder / "policies.json"), "--roles", str(folder / "roles.json")]
+    return [
+        "policies",
+        "lint",
+        "--redundant",
+        "--policies",
+        str(folder / "policies.json"),
+        "--roles",
+        str(folder / "roles.json"),
+    ]
 
 
 WIDE = policy(1, SALES, item("read", groups=["analysts"]), name="sales")
@@ -50,7 +58,7 @@ def test_what_remains_decides_alike_and_can_be_planned(tmp_path: Path, capsys: p
     roles = ["--roles", str(tmp_path / "roles.json")]
     assert main(["policies", "impact", str(tmp_path / "policies.json"), str(out), *roles, "--fail-on", "any"]) == 0
     assert [one["name"] for one in json.loads(out.read_text(encoding="utf-8"))["policies"]] == ["orders", "sales"]
-    assert main(["redundant", "--policies", str(out), *roles]) == ExitCode.OK
+    assert main(["policies", "lint", "--redundant", "--policies", str(out), *roles]) == ExitCode.OK
     assert "nothing is redundant" in capsys.readouterr().out
 
 
@@ -98,7 +106,7 @@ def test_a_file_that_holds_no_policies(
     path = tmp_path / "p.json"
     if content is not None:
         path.write_text(content, encoding="utf-8")
-    assert main(["redundant", "--policies", str(path)]) != ExitCode.NO
+    assert main(["policies", "lint", "--redundant", "--policies", str(path)]) != ExitCode.NO
     shown = capsys.readouterr().err
     assert message in shown
     assert "Traceback" not in shown

@@ -124,7 +124,7 @@ def files(estate: Path) -> list[str]:
 
 
 def test_what_is_given_twice_is_found(estate: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["redundant", *files(estate), "--json"]) == ExitCode.NO
+    assert main(["policies", "lint", "--redundant", *files(estate), "--json"]) == ExitCode.NO
     found = json.loads(capsys.readouterr().out)
     assert found["undecided"] == []
     assert {one["policy_name"] for one in found["redundant"]} == {

@@ -14,12 +14,15 @@ import pytest
 from ranger_cdap.config import Settings
 from ranger_cdap.doctor.finding import Health
 from ranger_cdap.doctor.ledger import examine_ledger
-from ranger_cdap.errors import SyncError
+from ranger_cdap.errors import LedgerLost, SyncError
 from spark_sync.ledger.ledger_tables import TABLES
 from spark_sync.ledger.life import State
+from spark_sync.reconcile.baseline import enter_baseline
+from spark_sync.reconcile.repair import RepairAction
+from spark_sync.reconcile.repair_ledger import repair_ledger
 from spark_sync.status import status
 from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger
-from tests.spark_sync.reconcile.test_reconcile import DS1, NS1, created
+from tests.spark_sync.reconcile.test_reconcile import DS1, NS1, created, inventory_of, reconciled
 from tests.spark_sync.test_job import NOW, all_lives, deliver, run, source, take_baseline
 
 
@@ -98,6 +101,29 @@ def test_any_spoiled_file_is_named_and_nothing_is_granted(
     # A page that no grant depends on need not be read before the grants.
     needless = {"ds1 ns1": "alice"} if (table, kind, fault) == ("ledger", "data", "flipped") else {}
     assert ranger.grants() in ({"ns1": "alice"}, {"ns1": "alice"} | needless)
+
+
+@pytest.mark.parametrize(("table", "kind"), list(product(TABLES, KINDS)))
+def test_after_a_repair_all_is_as_before_or_nothing_is_granted_until_a_baseline(
+    settings: Settings, ranger: Ranger, tmp_path: Path, table: str, kind: str
+) -> None:
+    truncate(newest(settings.sync.state_dir / table, KINDS[kind]))
+    (made,) = repair_ledger(settings, now=NOW)
+    assert (made.table, bool(made.lost)) == (table, True)
+    assert repair_ledger(settings, now=NOW) == []
+    if made.lacks_facts:
+        with pytest.raises(LedgerLost):
+            run(settings, WITHOUT_SPARK)
+        assert ranger.grants() == {"ns1": "alice"}
+        listed = inventory_of(tmp_path / "inventory.jsonl", NS1, DS1)
+        enter_baseline(settings, listed)
+        reconciled(settings, inventory=listed, action=RepairAction.ADOPT)
+        run(settings, WITHOUT_SPARK)
+        assert ranger.grants()["ns1"] == "alice"
+        assert ranger.grants().get("ds1 ns1", "alice") == "alice"
+    else:
+        run(settings, WITHOUT_SPARK)
+        assert ranger.grants() == {"ns1": "alice", "ds1 ns1": "alice"}
 
 
 @pytest.mark.parametrize("table", sorted(TABLES.keys() - {"files"}))

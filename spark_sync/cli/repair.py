@@ -1,0 +1,59 @@
+"""`ranger-cdap sync repair`: the tables of the ledger, of what can still be read."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.errors import LedgerLost
+from spark_sync.preflight import check_ledger
+
+if TYPE_CHECKING:
+    from spark_sync.ledger.salvage import Salvaged
+
+
+@click.command(
+    cls=Command,
+    examples=("ranger-cdap sync repair",),
+    exits={
+        ExitCode.OK: "every table is whole; nothing that a grant depends on was lost",
+        ExitCode.NO: "something was lost; the next steps are shown",
+        ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
+    },
+)
+@pass_invocation
+@click.pass_context
+def repair(context: click.Context, invocation: Invocation) -> None:
+    """Make the ledger's tables that have spoiled files anew, of all rows that can be read, and show what is lost.
+
+    A spoiled table is kept beside, as `TABLE.spoiled-TIME`. Where something is lost, nothing is granted before a new
+    inventory is entered.
+    """
+    settings = invocation.settings
+    check_ledger(settings)
+    from spark_sync.reconcile.repair_ledger import repair_ledger
+
+    with invocation.messages.status("reading the ledger"):
+        made = repair_ledger(settings, now=time.time_ns() // 1_000_000)
+    lost = any(each.lacks_facts for each in made)
+    if invocation.as_json:
+        invocation.print_json({"repaired": [_document(each) for each in made]})
+    else:
+        if not made:
+            invocation.console.print("no table of the ledger is spoiled")
+        for each in made:
+            invocation.console.print(f"`{each.table}`: {each.rows:,} rows kept; spoiled: `{each.spoiled}`")
+            for one in each.lost:
+                invocation.console.print(f"  lost: {one}")
+        if lost:
+            invocation.console.print(f"next: {LedgerLost.remedy}")
+    context.exit(ExitCode.NO if lost else ExitCode.OK)
+
+
+def _document(one: Salvaged) -> dict[str, object]:
+    return {"table": one.table, "rows": one.rows, "lost": one.lost, "spoiled": str(one.spoiled)}

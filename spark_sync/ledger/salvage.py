@@ -1,0 +1,92 @@
+"""`salvage`: spoiled tables of a ledger made anew, of the rows that can still be read."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from deltalake import DeltaTable
+
+from ranger_cdap.doctor.ledger import log_files, reason_of, spoiled_file
+from ranger_cdap.errors import SyncError, reason
+from spark_sync.ledger.ledger_tables import TABLES, LedgerTables
+
+NEEDLESS: Final = frozenset({"files", "notes"})
+"""Tables whose rows make no grant: without them, something is read or folded again."""
+
+_ANEW: Final = ".repair"
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """A table that was made anew, the number of its rows, and what could not be read: `lost`, each with the reason."""
+
+    table: str
+    rows: int
+    lost: tuple[str, ...]
+    spoiled: Path
+
+    @property
+    def lacks_facts(self) -> bool:
+        """Return whether rows are lost on which grants depend."""
+        return bool(self.lost) and self.table not in NEEDLESS
+
+
+def salvage(state: Path, now: int) -> list[Salvaged]:
+    """Make each table with a spoiled file anew, and keep it as `TABLE.spoiled-NOW`; under the lease.
+
+    Raises:
+        SyncError: a table cannot be written or moved.
+    """
+    names = [name for name in TABLES if spoiled_file(state, name)]
+    if not names:
+        return []
+    made = []
+    try:
+        shutil.rmtree(state / _ANEW, ignore_errors=True)
+        tables = LedgerTables(state / _ANEW)
+        for name in names:
+            rows, lost = _readable(state / name, TABLES[name])
+            tables.append(name, rows)
+            made.append(Salvaged(name, sum(each.num_rows for each in rows), lost, state / f"{name}.spoiled-{now}"))
+        for each in made:
+            (state / each.table).rename(each.spoiled)
+            (state / _ANEW / each.table).rename(state / each.table)
+        shutil.rmtree(state / _ANEW)
+    except OSError as e:
+        raise SyncError(f"the ledger in `{state}` cannot be repaired: {reason(e)}") from e
+    return made
+
+
+def _readable(directory: Path, schema: pa.Schema) -> tuple[list[pa.RecordBatch], tuple[str, ...]]:
+    """Return the rows of a table in files that can be read, and what cannot."""
+    table, lost = _newest_version(directory)
+    rows = list[pa.RecordBatch]()
+    for file in pa.table(table.get_add_actions(flatten=True)).to_pylist() if table else ():
+        try:
+            with pq.ParquetFile(directory / file["path"]) as content:
+                rows += [each.select(schema.names).cast(schema) for each in content.iter_batches()]
+        except Exception as e:  # Arrow raises what has no class in common
+            lost.append(f"`{directory / file['path']}`: {reason_of(e)}")
+    return rows, tuple(lost)
+
+
+def _newest_version(directory: Path) -> tuple[DeltaTable | None, list[str]]:
+    """Return the newest version whose commits can all be read, None without any, and the commits after it."""
+    commits = log_files(directory)
+    first_bad = next((n for n, (_, problem) in enumerate(commits) if problem), len(commits))
+    for n in range(first_bad - 1, -1, -1):
+        with suppress(Exception):  # as above: a checkpoint, or an older commit, cannot be read
+            table = DeltaTable(directory, version=int(commits[n][0].stem))
+            table.get_add_actions(flatten=True)
+            return table, _named(commits[n + 1 :])
+    return None, _named(commits) or [f"`{directory}`: it has no commits"]
+
+
+def _named(commits: list[tuple[Path, str]]) -> list[str]:
+    return [f"`{path}`: {problem or 'it comes after one that cannot be read'}" for path, problem in commits]
