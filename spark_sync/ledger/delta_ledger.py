@@ -22,7 +22,7 @@ from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.histories import (
     HistoryPart,
-    above_in,
+    concerns_others,
     entity_of,
     fold_part,
     is_one_of,
@@ -118,10 +118,10 @@ class DeltaLedger:
 
     def fold(self, decide: Callable[[History], LedgerChange | None]) -> None:
         """Implement `Ledger.fold`; of many events `decide` runs where Spark's executors are."""
-        new = list(self._tables.query(self._queries.new_events(self._progress())))
-        spark = self._spark if sum(row["events"] for row in new) > self._few else None
+        touched, events = self._touched()
+        spark = self._spark if events > self._few else None
         tasks = on_spark(spark) if spark else here
-        parts = map(self._part, parts_of(self._touched(new)))
+        parts = map(self._part, parts_of(touched))
         self._append_changes(list(tasks(partial(fold_part, decide, self._instance), parts)))
 
     def mark_folded(self, scope: Scope) -> None:
@@ -272,17 +272,23 @@ class DeltaLedger:
     def _progress(self) -> FoldProgress:
         return self.notes.read(_PROGRESS, FoldProgress) or FoldProgress()
 
-    def _touched(self, new: Sequence[Mapping[str, Any]]) -> set[EntityId]:
-        """Return the entities whose lives the new events may change."""
-        touched = {entity_of(row) for row in new if not row["child"]}
-        if above := frozenset(above_in(new)):
+    def _touched(self) -> tuple[set[EntityId], int]:
+        """Return the entities whose lives the new events may change, and the number of these events."""
+        touched, above, events = set[EntityId](), set[tuple[EntityId, str]](), 0
+        for row in self._tables.query(self._queries.new_events(self._progress())):
+            entity, events = entity_of(row), events + row["events"]
+            if not row["child"]:
+                touched.add(entity)
+            if concerns_others(row):
+                above.add((entity, row["child"]))
+        if above:
             spaces = sorted({entity.parts[0] for entity, _ in above})
             known = {entity_of(row): row["is_open"] for row in self._tables.query(self._queries.lives_in(spaces))}
             if any(child for _, child in above):  # a check may mean what has no life yet
                 reported = map(entity_of, self._tables.query(self._queries.events_in(spaces)))
                 known = dict.fromkeys(reported, False) | known
             touched |= {entity for entity, is_open in known.items() if is_reached(entity, above, is_open=is_open)}
-        return touched
+        return touched, events
 
     def _part(self, entities: tuple[EntityId, ...]) -> HistoryPart:
         lives = self._tables.batches(self._queries.lives(is_one_of(entities)))

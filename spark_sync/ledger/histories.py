@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,7 +31,7 @@ BELOW: Final[Mapping[str, tuple[str, ...]]] = {
 
 ENTITIES_OF_A_PART: Final = 5_000
 
-Above = frozenset[tuple[EntityId, str]]
+Above = AbstractSet[tuple[EntityId, str]]
 """Entities of events that concern what is in them, each with the type that a check means; empty for a deletion."""
 
 
@@ -48,14 +49,12 @@ def entity_of(row: Row) -> EntityId:
     return EntityId(row["type"], tuple(row["parts"]))
 
 
-def above_in(new: Iterable[Row]) -> Iterator[tuple[EntityId, str]]:
-    """Yield those of the new events (`PLACE`, `kind` and `child`) that concern what is in their entities."""
-    for row in new:
-        kind, type_ = row["kind"], row["type"]
-        deletes = kind == ChangeKind.DELETE.value and type_ in BELOW
-        replaces = kind == ChangeKind.CREATE.value and type_ in load_creations().replaced
-        if row["child"] or deletes or replaces:
-            yield entity_of(row), row["child"]
+def concerns_others(row: Row) -> bool:
+    """Return whether an event, by `type`, `kind` and `child`, concerns what is in its entity, as `may_concern`."""
+    kind, type_ = row["kind"], row["type"]
+    deletes = kind == ChangeKind.DELETE.value and type_ in BELOW
+    replaces = kind == ChangeKind.CREATE.value and type_ in load_creations().replaced
+    return bool(row["child"]) or deletes or replaces
 
 
 def is_reached(entity: EntityId, above: Above, *, is_open: bool) -> bool:
