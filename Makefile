@@ -2,7 +2,6 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
-JARS := $(VENV)/jars
 # Pip tells of what only the packages it installs can change.
 PIP := $(BIN)/python -W ignore:DEPRECATION -m pip --quiet --disable-pip-version-check
 LOCK := .ci/requirements.lock
@@ -29,7 +28,7 @@ export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-setup: $(STAMP) $(JARS)/.complete $(SLAPD)/.complete ## virtual environment, packages, jars, an LDAP server for tests
+setup: $(STAMP) $(SLAPD)/.complete ## virtual environment, packages, an LDAP server for tests
 
 # The lock holds everything that the extras `all` and `dev` ask for, each file with its hash.
 $(STAMP): setup.cfg pyproject.toml $(LOCK)
@@ -40,11 +39,6 @@ $(STAMP): setup.cfg pyproject.toml $(LOCK)
 	@[ $(SPARK_LOCK) = $(LOCK) ] || $(PIP) install --require-hashes --requirement $(SPARK_LOCK)
 	@$(PIP) install --no-index --no-deps --no-build-isolation --editable '.[all,dev]'
 	@touch $@
-
-$(JARS)/.complete: .ci/jars.sha256 .ci/fetch-jars $(SPARK_LOCK) $(STAMP)
-	@echo '$(JARS): the jars of Delta Lake, for Spark'
-	@sh .ci/fetch-jars $(JARS) .ci/jars.sha256 $(SPARK_LOCK)
-	@! ls $(JARS)/delta-storage-*.jar >/dev/null 2>&1 || touch $@
 
 $(SLAPD)/.complete: .ci/fetch-debian | $(STAMP)
 	@[ -x /usr/sbin/slapd ] || { echo '$(SLAPD): an LDAP server for tests' && sh .ci/fetch-debian $(SLAPD) slapd; }
@@ -341,7 +335,7 @@ sbom: $(STAMP) ## a CycloneDX document of the wheel in dist/ and what it is used
 
 BUNDLE ?= sync
 .PHONY: bundle
-bundle: dist ## dist/bundle: wheel, packages, jars and hashes, for machines without a package index (BUNDLE=service: without Spark)
+bundle: dist ## dist/bundle: wheel, packages and hashes, for machines without a package index (BUNDLE=service: without Spark)
 	sh .ci/make-bundle $(BIN)/python dist/*.whl docker/build.lock docker/$(BUNDLE).lock dist/bundle
 
 # Go brings actionlint: `make test` does without it.

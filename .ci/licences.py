@@ -51,8 +51,7 @@ ELSEWHERE = {"requests-gssapi": "ISC"}
 HEAD = """# What we depend on, and its licences
 
 Made by `make licences` from what the packages say of themselves. None of it is part of our wheel: an installation
-fetches it. The image for the sync job also has the jars of Delta Lake (Apache-2.0) and a Java runtime (GPL-2.0 with
-the Classpath Exception).
+fetches it. The image for the sync job also has a Java runtime (GPL-2.0 with the Classpath Exception).
 
 """
 

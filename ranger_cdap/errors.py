@@ -142,10 +142,10 @@ class SyncError(RangerCdapError):
 
 
 class SparkMissing(SyncError):
-    """PySpark or its Delta jars are not installed."""
+    """PySpark, Java, or a jar that a source needs is not installed."""
 
     code = "spark-missing"
-    remedy = "Run `pip install 'ranger-cdap[spark]'`, and check that Java 17 and Delta's jars are installed."
+    remedy = "Run `pip install 'ranger-cdap[spark]'`, and check that Java 17 and the jars of sources are installed."
 
 
 class CdapError(RangerCdapError):

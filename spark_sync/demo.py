@@ -97,7 +97,7 @@ class DemoEnvironment:
 
 
 @contextmanager
-def open_demo(directory: Path, jars_dir: Path | None = None) -> Iterator[DemoEnvironment]:
+def open_demo(directory: Path) -> Iterator[DemoEnvironment]:
     """Start an embedded Ranger Admin with the service, its accounts, and first policies for two developers."""
     inbox = directory / "events"
     for source in SOURCES:
@@ -125,7 +125,6 @@ def open_demo(directory: Path, jars_dir: Path | None = None) -> Iterator[DemoEnv
                     SourceSettings(name=name, kind=kind, path=inbox / name, callers=("cdap-master",))
                     for name, kind in SOURCES.items()
                 ),
-                jars_dir=jars_dir,
             ),
         )
         yield DemoEnvironment(admin, settings, inbox)

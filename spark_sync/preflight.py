@@ -5,19 +5,7 @@ from __future__ import annotations
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError
 from spark_sync.ledger.lease import check_directory, check_lease
-from spark_sync.spark.jars import spark_jars
-from spark_sync.spark.session import is_submitted, require_spark
-
-
-def check_spark(settings: Settings) -> None:
-    """Check that the packages of the sync job are installed, and that the configured jars exist.
-
-    Raises:
-        SparkMissing: one is missing.
-    """
-    require_spark()
-    if not is_submitted():
-        spark_jars(settings.sync.jars_dir)
+from spark_sync.spark.session import require_spark
 
 
 def check_ledger(settings: Settings) -> None:
@@ -70,15 +58,15 @@ def check_confirm(settings: Settings) -> None:
 
 
 def check_run(settings: Settings, *, dry: bool = False) -> None:
-    """As `check_spark` and `check_ledger`; also check the settings of sources and grants.
+    """As `check_ledger`; also check the settings of sources and grants.
 
     A dry run needs no Ranger Admin.
 
     Raises:
+        SparkMissing, LeaseHeld, SyncError: as `check_ledger`.
         ConfigError: the settings of a source or of grants cannot be used.
-        SyncError: as `check_ledger`.
     """
-    check_spark(settings)
+    require_spark()
     from spark_sync.grants.plan_settings import plan_settings
     from spark_sync.notify import check_notify
     from spark_sync.sources.registry import configured_sources

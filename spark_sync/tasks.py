@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from pyspark import RDD
     from pyspark.sql import SparkSession
 
 _In = TypeVar("_In")
@@ -37,3 +38,11 @@ def on_spark(spark: Callable[[], SparkSession]) -> Tasks:
             yield from context.parallelize(wave, len(wave)).map(function).collect()
 
     return run
+
+
+def partition_results(rows: RDD[_In], function: Callable[[Iterable[_In]], Iterable[_Out]]) -> Iterator[_Out]:
+    """Yield what a function makes of each partition of Spark's rows, in their order, so many partitions at a time."""
+    context, count = rows.context, rows.getNumPartitions()
+    for start in range(0, count, context.defaultParallelism):
+        wave = range(start, min(start + context.defaultParallelism, count))
+        yield from context.runJob(rows, function, wave)

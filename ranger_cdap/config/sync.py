@@ -104,7 +104,7 @@ class SyncSettings(Table, frozen=True):
     rate: float = 0.0
     """Most requests per second to Ranger Admin; 0: no limit."""
     jars_dir: Path | None = None
-    """Directory of the jars for Delta Lake and Kafka, without `spark-submit`; default: `jars` of the environment."""
+    """Directory of the jars of sources, like Kafka's, without `spark-submit`; default: `jars` of the environment."""
     allow_open_spark: bool = False
     """With `spark-submit`, run even if anyone who reaches Spark's ports can run code as the job and read its data."""
     cert_file: Path | None = None

@@ -18,7 +18,7 @@ from spark_sync.sources.missing_files import check_files
 from spark_sync.sources.regular_files import SourceFile, list_files
 from spark_sync.sources.source import EventSource, SourceReport
 from spark_sync.spark.on_demand import FEW, Few
-from spark_sync.tasks import Tasks, here, on_spark
+from spark_sync.tasks import Tasks, here, on_spark, partition_results
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -94,8 +94,7 @@ class Ingestion:
 
         def take(batch: DataFrame, _: int) -> None:
             nonlocal total
-            found = batch.rdd.mapPartitions(reader.messages)
-            total += self._take(configured, found.toLocalIterator(prefetchPartitions=True))
+            total += self._take(configured, partition_results(batch.rdd, reader.messages))
 
         query = (
             frame.writeStream.trigger(availableNow=True)

@@ -41,7 +41,7 @@ def driver_process(configuration: Mapping[str, str], scratch: Scratch) -> Iterat
         PySparkRuntimeError: it does not start.
     """
     conf = SparkConf(loadDefaults=False).setAll(list(configuration.items()))
-    # Delta prints there (the number of files it removed), which must not mix with our output.
+    # What Java prints there must not mix with our output.
     popen = {
         "start_new_session": True,
         "stdout": subprocess.DEVNULL,
@@ -69,7 +69,7 @@ def driver_process(configuration: Mapping[str, str], scratch: Scratch) -> Iterat
 
 
 class ErrorRelay:
-    """Standard error of a process, relayed without the remarks of Java and Ivy while it starts.
+    """Standard error of a process, relayed without the remarks of Java while it starts.
 
     If it does not start, all of it is relayed. `descriptor` is what the process gets.
     """

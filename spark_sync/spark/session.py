@@ -1,4 +1,4 @@
-"""The Spark session of the sync job: Delta's jars, a quiet console, loopback only, closed to other users."""
+"""The Spark session of the sync job: a quiet console, loopback only, closed to other users."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.errors import ConfigError, SparkMissing
-from spark_sync.spark.jars import check_fetched, spark_jars
+from spark_sync.spark.jars import spark_jars
 from spark_sync.spark.spark_security import (
     CLOSED,
     authenticate_callbacks,
@@ -30,22 +30,14 @@ if TYPE_CHECKING:
 LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 
 CONFIGURATION = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true",
-    "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.session.timeZone": "UTC",
-    # A run has more plans than Spark keeps compiled by default; without this each run compiles all of them again.
-    "spark.sql.codegen.cache.maxEntries": "2000",
-    # With checksums, as what is written without Spark.
-    "spark.sql.parquet.compression.codec": "gzip",
     "spark.sql.ansi.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.sql.ui.explainMode": "simple",
     "spark.ui.showConsoleProgress": "false",
 }
 
-_PACKAGES = ("pyspark", "delta", "deltalake", "pyarrow")
+_PACKAGES = ("pyspark", "deltalake", "pyarrow")
 _CHATTY = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 
 # A driver of our own; `spark-submit` and a cluster bring theirs.
@@ -54,10 +46,6 @@ LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
-    # Planning again after each stage makes Delta list the files of every table again each time (half of a small run).
-    "spark.sql.adaptive.enabled": "false",
-    # By default, the search for unused files is a job of 10,000 tasks.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
 }
 
 
@@ -79,12 +67,11 @@ def require_spark(what: str = "the sync job") -> None:
 
 @contextmanager
 def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterator[SparkSession]:
-    """Open a session with Delta tables, stopped at the end; under `spark-submit` its master and settings apply.
+    """Open a session, stopped at the end; under `spark-submit` its master and settings apply.
 
     Raises:
-        SparkMissing: PySpark or Java is missing, or Delta's jars can be neither found nor fetched.
+        SparkMissing: PySpark, Java, or a jar that a source needs is missing.
         ConfigError: `spark-submit` left Spark open to others, which the settings do not allow.
-        SyncError: Spark fetched unexpected jars.
     """
     require_spark()
     from pyspark.errors import PySparkException
@@ -110,7 +97,6 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
         if is_submitted():
             loaded, command = _loaded_configuration()
             check_closed(loaded, command, allowed=settings.allow_open_spark)
-            check_fetched(loaded.get("spark.jars", ""), only_known=True)
         else:
             _check_user()
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -119,8 +105,6 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
             configuration |= {"spark.master": master, **LOCAL, **CLOSED, **private_files(temporary.directory)}
             configuration |= spark_jars(settings.jars_dir, packages(settings.sources))
             stack.enter_context(driver_process(configuration, temporary))
-            loaded, _ = _loaded_configuration()
-            check_fetched(loaded.get("spark.jars", ""))
             configuration |= fresh_secret()
         configuration["spark.app.name"] = "ranger-cdap sync"
         # In the main thread PySpark would install its own handler of Ctrl-C.
@@ -184,7 +168,7 @@ def private_files(directory: Path) -> dict[str, str]:
     return {
         "spark.driver.extraJavaOptions": " ".join(options),
         "spark.local.dir": str(directory),
-        # Hadoop's file systems set the mode of what they write whatever the process has; the ledger is among that.
+        # Hadoop's file systems set the mode of what they write whatever the process has, as the answers of a review.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         # Nothing is ever kept there, but Spark makes it, by default in the working directory.
         "spark.sql.warehouse.dir": str(directory / "warehouse"),

@@ -20,7 +20,6 @@ from ranger_cdap.doctor.users import LocalUser, Users
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.service.decision_service import DecisionService
 from spark_sync.preflight import check_run
-from spark_sync.spark.jars import delta_jars
 
 SECRET = "a-secret-of-its-own-{}-0123456789"
 
@@ -62,7 +61,6 @@ secret = "file:{service.callers.secret}"
 username = "sync"
 password = "file:{sync.password}"
 state_dir = "state"
-jars_dir = "."
 [[sync.sources]]
 name = "router"
 kind = "http-access"
@@ -104,8 +102,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file.chmod(0o600)
         text = text.replace(f"{{{name}}}", str(file))
     Path("ranger-cdap.toml").write_text(text)
-    for jar in delta_jars():
-        Path(jar).touch()
     return tmp_path
 
 

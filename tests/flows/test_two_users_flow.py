@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -30,13 +29,8 @@ from tests.short_lived_java import QUICK_JAVA
 PASSWORD = Secret("Two-Users-Passw0rd")
 RANGER_SERVICE = "cdapdev"
 PROCESS = "2e" * 16
-JARS = Path(sys.prefix) / "jars"
 
-pytestmark = [
-    pytest.mark.slow,
-    *only_root,
-    pytest.mark.skipif(not JARS.is_dir(), reason="needs the jars of the virtual environment"),
-]
+pytestmark = [pytest.mark.slow, *only_root]
 
 
 @pytest.fixture
@@ -95,7 +89,6 @@ secret = "file:{place}/audit"
 username = "sync"
 password = "file:{place}/sync"
 state_dir = "{place}/var-sync/state"
-jars_dir = "{JARS}"
 [[sync.sources]]
 name = "data-plane"
 kind = "data-plane"

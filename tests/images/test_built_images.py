@@ -55,23 +55,20 @@ def test_what_only_builds_is_not_in_it(built: Container) -> None:
 
 
 INSTALLED = """
-import json, sys
+import json
 from importlib.metadata import distributions
-from pathlib import Path
-packages = {each.name: each.version for each in distributions()}
-print(json.dumps([packages, [jar.name for jar in Path(sys.prefix, "jars").glob("*.jar")]]))
+print(json.dumps({each.name: each.version for each in distributions()}))
 """
 
 
 def test_its_bill_of_materials_names_what_is_installed_and_nothing_else(built: Container) -> None:
     done = built.program("python", "-c", INSTALLED)
-    installed, jars = json.loads(done.stdout)
+    installed = json.loads(done.stdout)
     document = json.loads((built.root / "usr/share/sbom/ranger-cdap.cdx.json").read_text(encoding="utf-8"))
-    listed = {canonicalize_name(one["name"]): one["version"] for one in document["components"] if "group" not in one}
+    listed = {canonicalize_name(one["name"]): one["version"] for one in document["components"]}
     ours = document["metadata"]["component"]
     listed[ours["name"]] = ours["version"]
     assert {canonicalize_name(name): version for name, version in installed.items()} == listed
-    assert {one["bom-ref"] for one in document["components"] if one.get("group") == "io.delta"} == set(jars)
 
 
 def test_its_labels_say_what_it_is(built: Container) -> None:
@@ -116,12 +113,11 @@ SPARK = """
 from ranger_cdap.config import SyncSettings
 from spark_sync.spark.session import spark_session
 with spark_session(SyncSettings(), master="local[1]") as spark:
-    spark.range(3).write.format("delta").save("/var/lib/ranger-cdap/table")
-    print(spark.read.format("delta").load("/var/lib/ranger-cdap/table").count())
+    print(spark.range(3).count())
 """
 
 
-def test_spark_runs_with_the_jars_of_the_image(sync: Container) -> None:
+def test_spark_runs_in_the_image(sync: Container) -> None:
     done = sync_with_space(sync).program("python", "-c", SPARK)
     assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
 

@@ -16,7 +16,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 EXTRAS = {
     "client": ["httpcore", "httpx"],
     "service": ["anyio", "cryptography", "httptools", "jwt", "prometheus_client", "starlette"],
-    "spark": ["delta", "prometheus_client", "py4j", "pyarrow", "pyspark"],
+    "spark": ["deltalake", "prometheus_client", "py4j", "pyarrow", "pyspark"],
     "kerberos": ["gssapi", "requests_gssapi"],
     "ldap": ["ldap3", "pyasn1"],
     "yaml": ["yaml"],

@@ -16,8 +16,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from spark_sync.spark.jars import HASHES
-
 ROOT = Path(__file__).parents[2]
 LOCK = ROOT / ".ci" / "requirements.lock"
 OLDEST_SPARK = ROOT / ".ci" / "oldest-spark.lock"
@@ -109,13 +107,6 @@ def test_the_oldest_pyspark_that_is_tested_is_the_oldest_that_is_allowed() -> No
     (allowed,) = (each.specifier for each in EXTRAS["spark"] if each.name == "pyspark")
     (oldest,) = (each.version for each in allowed if each.operator == ">=")
     assert Version(locked(OLDEST_SPARK)["pyspark"][0]) == Version(oldest)
-
-
-@pytest.mark.parametrize("spark", [LOCK, OLDEST_SPARK], ids=lambda path: path.name)
-def test_deltas_jars_for_every_pyspark_that_is_tested_are_known(spark: Path) -> None:
-    (delta,) = (each.version for each in EXTRAS["spark"][1].specifier)
-    line = locked(spark)["pyspark"][0].rpartition(".")[0]
-    assert {f"delta-spark_{line}_2.13-{delta}.jar", f"delta-storage-{delta}.jar"} <= HASHES.keys()
 
 
 @pytest.mark.parametrize("path", [LOCK, OLDEST_SPARK, *IMAGES.values()], ids=lambda path: path.name)

@@ -12,8 +12,7 @@ from ranger_cdap.config import MasterSettings, Settings, SyncSettings, load_sett
 from ranger_cdap.errors import ConfigError
 from spark_sync.grants.plan_settings import non_creators
 from spark_sync.ledger.lease import lease
-from spark_sync.preflight import check_ledger, check_ranger, check_reading, check_run, check_spark
-from spark_sync.spark.jars import delta_jars
+from spark_sync.preflight import check_ledger, check_ranger, check_reading, check_run
 
 GOOD = """\
 [sync]
@@ -25,18 +24,16 @@ SOURCE = '[[sync.sources]]\nname = "audit"\nkind = "{kind}"\npath = "{path}"\n'
 
 @pytest.fixture(autouse=True)
 def _no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty place with Delta's jars, whose Java is none."""
+    """An empty place, whose Java is none."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no-java"))
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    for jar in delta_jars():
-        (tmp_path / jar).touch()
 
 
 def settings_in(text: str) -> Settings:
-    """These settings, with the state and the jars in this place."""
-    places = '[sync]\njars_dir = "."\nstate_dir = "state"\n'
-    Path("ranger-cdap.toml").write_text(text.replace("[sync]\n", places), encoding="utf-8")
+    """These settings, with the state in this place."""
+    text = text.replace("[sync]\n", '[sync]\nstate_dir = "state"\n')
+    Path("ranger-cdap.toml").write_text(text, encoding="utf-8")
     return load_settings()
 
 
@@ -104,7 +101,7 @@ def test_a_run_is_refused(
 
 def test_where_nothing_is_wrong_nothing_is_said(tmp_path: Path) -> None:
     settings = settings_in(GOOD + SOURCE.format(kind="audit", path="."))
-    for check in (check_spark, check_ledger, check_reading, check_ranger, check_run):
+    for check in (check_ledger, check_reading, check_ranger, check_run):
         check(settings)
     with lease(tmp_path / "state"):
         check_reading(settings)

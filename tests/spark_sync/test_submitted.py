@@ -14,7 +14,6 @@ import pytest
 
 from ranger_cdap.config import Settings
 from spark_sync.demo import RECORDING
-from spark_sync.spark.jars import delta_jars
 from spark_sync.spark.on_demand import FEW
 from spark_sync.spark.spark_security import CLOSED, fresh_secret
 from tests.short_lived_java import QUICK_JAVA
@@ -92,13 +91,12 @@ def submitted(installed: Path, config: Path) -> Submitted:
     found = subprocess.run([sys.executable, "-c", where], capture_output=True, check=True, cwd="/", env=environment)
     assert found.stdout.count(bytes(installed)) == 2
     programs = Path(sys.executable).parent
-    jars = ",".join(str(programs.parent / "jars" / name) for name in delta_jars())
 
     def submit(settings: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         properties = config.with_name("spark.properties")
         properties.write_text("".join(f"{name} {value}\n" for name, value in settings.items()), encoding="utf-8")
         properties.chmod(0o600)
-        options = ("--master", MASTER, "--properties-file", properties, "--jars", jars, ROOT / "examples" / "submit.py")
+        options = ("--master", MASTER, "--properties-file", properties, ROOT / "examples" / "submit.py")
         command = (programs / "spark-submit", *options, "--config", config, "--json", "sync", "run")
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=config.parent, env=environment)
 

@@ -201,12 +201,20 @@ def test_a_regrant_says_what_it_did_and_what_was_gone_already(capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("command", [["run"], ["run", "--dry-run"], ["run", "--follow"]])
-def test_missing_jars_are_one_sentence(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_jar_of_a_source_is_one_sentence(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = tmp_path / "c.toml"
-    config.write_text(f'[sync]\njars_dir = "{tmp_path}"\n', encoding="utf-8")
+    config.write_text(
+        '[ranger]\nurl = "http://127.0.0.1:9"\nattempts = 1\n[cdap]\ninstance = "cdap"\n'
+        f'[sync]\njars_dir = "{tmp_path}"\nstate_dir = "{tmp_path / "state"}"\n'
+        'username = "sync"\npassword = "env:HOME"\n'
+        '[[sync.sources]]\nname = "audit"\nkind = "audit-kafka"\nbootstrap = "127.0.0.1:9"\n',
+        encoding="utf-8",
+    )
     assert main(["--config", str(config), "sync", *command]) == 1
     error = capsys.readouterr().err
-    assert "`sync.jars_dir` is" in error
+    assert "`spark-sql-kafka-0-10_2.13-" in error
     assert "Traceback" not in error
 
 
@@ -238,7 +246,7 @@ def test_a_command_of_the_ledger_needs_neither_jars_nor_java(
     )
     Path("c.toml").write_text(
         '[ranger]\nurl = "http://127.0.0.1:9"\nattempts = 1\n[cdap]\ninstance = "cdap"\n'
-        '[sync]\njars_dir = "."\nstate_dir = "state"\nusername = "sync"\npassword = "env:HOME"\n'
+        '[sync]\nstate_dir = "state"\nusername = "sync"\npassword = "env:HOME"\n'
     )
     assert main(["--config", "c.toml", "sync", *command.split()]) == code
     shown = capsys.readouterr()

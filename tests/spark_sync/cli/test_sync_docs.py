@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
@@ -16,9 +16,6 @@ from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import State
 from spark_sync.reconcile.drift import Drift
 from tests.spark_sync.reconcile.drift_fixtures import APP, BEGUN, row
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 TEXT = (Path(__file__).parents[3] / "docs" / "how-to" / "operate-the-sync.md").read_text(encoding="utf-8")
 PURCHASES = EntityId("dataset", ("ns1", "purchases"))
@@ -53,29 +50,11 @@ def blocks(language: str, state: Path) -> list[str]:
     return [block.replace("/var/lib/ranger-cdap-sync/state", str(state)) for block in found]
 
 
-def test_the_query_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_queries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
     ledger = DeltaLedger(tmp_path, "cdap")
-    ledger.enter_baseline(BEGUN, [APP, EntityId("namespace", ("ns1",))])
-    pending = row(State.PENDING, PURCHASES)
-    ledger.record([LedgerChange(PURCHASES, (pending,))])
-    ledger.record([LedgerChange(PURCHASES, (replace(pending, state=State.APPLIED),))])
-    ledger.record([LedgerChange(PURCHASES, (replace(pending, number=2),))])
-    ledger.record([LedgerChange(PURCHASES, (), dropped=(2,))])
-    (block,) = blocks("python", tmp_path)
-
-    exec(compile(block, "the page", "exec"), {})
-
-    shown = re.findall(r"[│|]\s*(\w+)\s*[┆│|]\s*(\d+)\s*[│|]", capsys.readouterr().out)
-    assert shown == [("applied", "1"), ("known", "2")]
-
-
-@pytest.mark.spark
-def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_sync.ledger.delta_ledger import DeltaLedger
-
-    ledger = DeltaLedger(tmp_path, "cdap", lambda: spark)
+    ledger.enter_baseline(BEGUN, [EntityId("namespace", ("ns1",))])
     bought = row(State.APPLIED, PURCHASES, number=2, creator="bob", source="audit", event="e2")
     lives = [
         row(State.CLOSED, PURCHASES, source="audit", event="forgotten"),
@@ -83,12 +62,11 @@ def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
         row(State.APPLIED, APP),
         replace(row(State.PENDING, EntityId("dataset", ("ns1", "b"))), reason="unknown user: Ranger has no `alice`"),
         row(State.BLOCKED, EntityId("dataset", ("ns1", "a"))),
-        row(State.KNOWN, EntityId("namespace", ("ns1",)), creator=None),
     ]
     former = [replace(life, state=State.FAILED, reason="former") for life in lives]
     ledger.record([LedgerChange(life.entity, (life,)) for life in former[:4]])
-    ledger._bulk().merge_changes()
-    # Newer than merged ones, and not yet merged themselves.
+    ledger.maintain(now=BEGUN, keep_days=365)
+    # Newer than those that were moved into `ledger`, and not yet moved themselves.
     ledger.record([LedgerChange(life.entity, (life,)) for life in former[2:]])
     ledger.record([LedgerChange(life.entity, (life,)) for life in lives])
     ledger.record([LedgerChange(life.entity, dropped=(9,)) for life in lives])
@@ -100,12 +78,15 @@ def test_the_queries(spark: SparkSession, tmp_path: Path) -> None:
             )
         ]
     )
+    (program,), (query,) = (blocks(language, tmp_path) for language in ("python", "sql"))
 
-    _view, why = ([tuple(found) for found in spark.sql(query).collect()] for query in blocks("sql", tmp_path))
-    states = spark.sql("SELECT state, count(*) FROM lives GROUP BY state").collect()
-    assert dict(map(tuple, states)) == {"applied": 2, "blocked": 1, "closed": 1, "known": 1, "pending": 1}
-    created = datetime.fromtimestamp(began / 1000)
-    assert why == [
+    page: dict[str, Any] = {"query": query}
+    exec(compile(f"{program}\nwhy = duckdb.sql(query).fetchall()", "the page", "exec"), page)
+
+    states = re.findall(r"[│|]\s*(\w+)\s*[┆│|]\s*(\d+)\s*[│|]", capsys.readouterr().out)
+    assert states == [("applied", "2"), ("blocked", "1"), ("closed", "1"), ("known", "1"), ("pending", "1")]
+    created = datetime.fromtimestamp(began / 1000, UTC).replace(tzinfo=None)
+    assert page["why"] == [
         (1, "closed", "alice", 7, "audit", None, None, None, None),
         (2, "applied", "bob", 7, "audit", created, "request", "done", "PUT 200"),
     ]

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from spark_sync.demo import RECORDING
-from spark_sync.spark.jars import delta_jars
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.sources.kafka_broker import CONNECTOR, Broker, fetch, kafka_broker
@@ -52,11 +51,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 @pytest.fixture
 def run(ranger: Ranger, broker: Broker, tmp_path: Path) -> Run:
     """`ranger-cdap sync run`, in a process of its own."""
-    jars = tmp_path / "jars"
-    jars.mkdir()
-    delta = Path(sys.prefix) / "jars"
-    for jar in (*(delta / name for name in delta_jars()), *CONNECTOR.glob("*.jar")):
-        (jars / jar.name).symlink_to(jar)
     config = tmp_path / "c.toml"
     config.write_text(
         f"""[ranger]
@@ -68,7 +62,7 @@ instance = "cdap"
 username = "sync"
 password = "env:SYNC_PASSWORD"
 state_dir = "{tmp_path / "state"}"
-jars_dir = "{jars}"
+jars_dir = "{CONNECTOR}"
 [[sync.sources]]
 name = "audit"
 kind = "audit-kafka"

@@ -12,8 +12,6 @@ pytest.importorskip("pyspark")
 from spark_sync.spark.driver import ErrorRelay
 
 REMARKS = """WARNING: Using incubator modules: jdk.incubator.vector
-:: loading settings :: url = jar:file:/ivy.jar!/ivysettings.xml
-\tfound io.delta#delta-storage;4.3.1 in central
 Setting default log level to "WARN".
 """
 ERROR = "12:00:01 ERROR TaskSetManager: Task 0 in stage 1.0 failed\n"

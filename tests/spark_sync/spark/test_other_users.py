@@ -181,6 +181,6 @@ def test_the_same_attacks_succeed_on_an_unprotected_run(directory: Path) -> None
         assert set(loot["attacks"]) == {attack.__name__ for attack in ATTACKS} - {call_java.__name__}
         read = [Path(path) for path in loot["files"]]
         assert any("blockmgr" in str(path) and MARK.encode() in path.read_bytes() for path in read)
-        assert any(path.is_relative_to(directory / "state" / "lives") for path in read)
+        assert any(path.is_relative_to(directory / "state" / "answers") for path in read)
         for table in TABLES:
             assert any(path.is_relative_to(directory / "state" / "ledger" / table) for path in read)

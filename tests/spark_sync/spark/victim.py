@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -24,10 +25,13 @@ from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
 from spark_sync.ledger.ledger import LedgerChange, Scope
 from spark_sync.ledger.ledger_tables import TABLES
 from spark_sync.ledger.ledger_version import note_versions
+from spark_sync.sources import registry
 from spark_sync.spark import scratch, session
-from spark_sync.spark.jars import delta_jars
 from spark_sync.spark.scratch import Scratch
 from tests.spark_sync.spark.attacker import MARK
+
+JAR = "connector-1.0.jar"
+"""What a source of the run needs."""
 
 
 @contextmanager
@@ -36,9 +40,7 @@ def in_the_open(patch: pytest.MonkeyPatch) -> Iterator[None]:
     patch.setattr(session, "CLOSED", {})
     patch.setattr(session, "authenticate_callbacks", ensure_callbacks)
     patch.setattr(session, "serve_no_directory", lambda _: None)
-    jars = ",".join(f"{sys.prefix}/jars/{jar}" for jar in delta_jars())
-    patch.setattr(session, "spark_jars", lambda *_: {"spark.jars": jars})
-    patch.setattr(session, "check_fetched", lambda _: None)
+    patch.setattr(session, "spark_jars", lambda directory, _: {"spark.jars": f"{directory}/{JAR}"})
     patch.setattr("spark_sync.spark.driver.UMASK", 0o022)
     private = session.private_files
     patch.setattr(session, "private_files", lambda path: {k: v for k, v in private(path).items() if "umask" not in k})
@@ -74,6 +76,11 @@ def write_without_spark(directory: Path) -> None:
         assert list((directory / table).rglob("*.parquet"))
 
 
+def write_jar(path: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    ZipFile(path, "w").close()
+
+
 def run(directory: Path, spark: Any) -> dict[str, object]:
     from pyspark import StorageLevel
 
@@ -85,7 +92,7 @@ def run(directory: Path, spark: Any) -> dict[str, object]:
     password.write_text(MARK, encoding="utf-8")
     password.chmod(0o600)
     table = spark.createDataFrame([(MARK,)], "line string")
-    table.write.format("delta").save(str(directory / "state" / "lives"))
+    table.write.parquet(str(directory / "state" / "answers"))
     write_without_spark(directory / "state" / "ledger")
     stream = spark.readStream.format("rate").load().writeStream.foreachBatch(lambda *_: None)
     query = (
@@ -97,7 +104,7 @@ def run(directory: Path, spark: Any) -> dict[str, object]:
     jvm.java.io.ObjectOutputStream(written).writeObject(jvm.org.apache.spark.scheduler.local.StopExecutor())
     return {
         "block": f"rdd_{lines._jrdd.rdd().id()}_0",
-        "jar": list(delta_jars())[-1],
+        "jar": JAR,
         "file": str(password.absolute()),
         "stop": jvm.java.util.Base64.getEncoder().encodeToString(written.toByteArray()),
         "driver": context._gateway.proc.pid,
@@ -108,10 +115,14 @@ def run(directory: Path, spark: Any) -> dict[str, object]:
 def main() -> None:
     os.umask(0o022)
     directory = Path(sys.argv[1])
+    settings = SyncSettings(jars_dir=directory / "jars")
     with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setattr(registry, "packages", lambda _: ("org.example:connector:1.0",))
+        write_jar(directory / "jars" / JAR)
         if sys.argv[2:] == ["open"]:
-            stack.enter_context(in_the_open(stack.enter_context(pytest.MonkeyPatch.context())))
-        spark = stack.enter_context(session.spark_session(SyncSettings(), master="local[2]"))
+            stack.enter_context(in_the_open(patch))
+        spark = stack.enter_context(session.spark_session(settings, master="local[2]"))
         sys.stdout.write(f"{json.dumps(run(directory, spark))}\n")
         sys.stdout.flush()
         for _ in sys.stdin:
