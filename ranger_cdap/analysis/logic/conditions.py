@@ -163,7 +163,7 @@ def effectiveness(type_: str, schedules: tuple[Schedule, ...], *, lenient: bool)
         applies = any(schedule.applies(context.access_time) for schedule in schedules)
         return ConditionOutcome.HOLDS if applies else ConditionOutcome.FAILS
 
-    key = ("tag validity", tuple((s.start, s.end, s.recurrences, str(s.zone)) for s in schedules))
+    key = ("tag validity", schedules)
     text = f"while the tag {type_} is valid"
     return SymbolicCondition(key, text, outcome, {"access_time": tuple(_times(schedules))})
 

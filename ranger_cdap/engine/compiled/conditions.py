@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, Protocol
 
@@ -115,12 +115,10 @@ is the most that an evaluation may cost, in steps (compiled/cost.py), `cost.CUST
 class ConditionOptions:
     """Options for compiling conditions.
 
-    `lenient` ignores unreadable values, as Java does; `zone` is the time zone of the time of day; `custom` holds
-    factories by evaluator class name.
+    `lenient` ignores unreadable values, as Java does; `custom` holds factories by evaluator class name.
     """
 
     lenient: bool = False
-    zone: tzinfo = UTC
     custom: Mapping[str, ConditionFactory] = field(default_factory=dict)
 
 
@@ -267,7 +265,7 @@ def _time_of_day(values: Sequence[str], _: Mapping[str, Any], options: Condition
         if not c.access_time:
             return ConditionOutcome.UNKNOWN_HOLDS
         try:
-            now = (datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=c.access_time)).astimezone(options.zone)
+            now = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=c.access_time)
         except OverflowError:
             return ConditionOutcome.UNKNOWN_FAILS
         minute = now.hour * 60 + now.minute
@@ -359,7 +357,7 @@ def _validity(values: Sequence[str], _: Mapping[str, Any], options: ConditionOpt
     for value in values:
         try:
             schedule = msgspec.json.decode(value, type=ValiditySchedule)
-            schedules.append(compile_schedule(schedule, lenient=options.lenient, zone=options.zone))
+            schedules.append(compile_schedule(schedule, lenient=options.lenient))
         except (msgspec.MsgspecError, PolicySetError, ValueError, RecursionError):
             if not options.lenient:
                 return None

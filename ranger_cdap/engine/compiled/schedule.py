@@ -1,7 +1,7 @@
 """Validity schedules: start, end and recurrences (ranger-semantics.md §10).
 
-Recurrences use the wall clock of one time zone, given at compile time where Java uses its default zone. They look
-back to the closest past start, field by field with a borrow, with the corner cases of Java's calendar at month ends.
+Recurrences use the wall clock of UTC, where Java uses that of its default zone. They look back to the closest past
+start, field by field with a borrow, with the corner cases of Java's calendar at month ends.
 """
 
 from __future__ import annotations
@@ -164,7 +164,6 @@ class Schedule:
     start: int
     end: int
     recurrences: tuple[Recurrence | None, ...]
-    zone: tzinfo
 
     def applies(self, at: int) -> bool:
         """Return True if the schedule applies at a time in epoch milliseconds, inclusive."""
@@ -173,44 +172,37 @@ class Schedule:
         if not self.recurrences:
             return True
         try:
-            now = (
-                (datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=at)).astimezone(self.zone).replace(tzinfo=None)
-            )
+            now = _EPOCH + timedelta(milliseconds=at)
         except OverflowError:
             return False
         return any(recurrence is None or recurrence.applies(now) for recurrence in self.recurrences)
 
 
-def compile_schedules(
-    schedules: Sequence[ValiditySchedule], *, lenient: bool, zone: tzinfo = UTC
-) -> tuple[Schedule, ...]:
+def compile_schedules(schedules: Sequence[ValiditySchedule], *, lenient: bool) -> tuple[Schedule, ...]:
     """Compile several schedules, of which one must apply.
 
     Raises:
         PolicySetError: as in `compile_schedule`.
     """
-    return tuple(compile_schedule(schedule, lenient=lenient, zone=zone) for schedule in schedules)
+    return tuple(compile_schedule(schedule, lenient=lenient) for schedule in schedules)
 
 
-def compile_schedule(schedule: ValiditySchedule, *, lenient: bool, zone: tzinfo = UTC) -> Schedule:
-    """Compile a schedule; `zone` is the time zone of recurrences.
-
-    `lenient` reads as Java does: an unreadable time is open, an unknown time zone is GMT.
+def compile_schedule(schedule: ValiditySchedule, *, lenient: bool) -> Schedule:
+    """Compile a schedule; `lenient` reads as Java does: an unreadable time is open, an unknown time zone is GMT.
 
     Raises:
         PolicySetError: a recurrence is unreadable, or, unless `lenient`, a time or a time zone.
     """
-    own = _zone(schedule.time_zone, lenient=lenient)
+    zone = _zone(schedule.time_zone, lenient=lenient)
     return Schedule(
-        start=_instant(schedule.start_time, own, zone, lenient=lenient),
-        end=_instant(schedule.end_time, own, zone, lenient=lenient),
+        start=_instant(schedule.start_time, zone, lenient=lenient),
+        end=_instant(schedule.end_time, zone, lenient=lenient),
         recurrences=tuple(map(_recurrence, schedule.recurrences)),
-        zone=zone,
     )
 
 
-def _instant(text: str, own: tzinfo, local: tzinfo, *, lenient: bool) -> int:
-    """Return epoch milliseconds: read in the local zone, then shifted by the two zones' difference at that instant."""
+def _instant(text: str, zone: tzinfo, *, lenient: bool) -> int:
+    """Return epoch milliseconds: read in UTC, then shifted by the zone's difference at that instant."""
     if not text:
         return 0
     parts = _TIME.match(text)
@@ -222,8 +214,7 @@ def _instant(text: str, own: tzinfo, local: tzinfo, *, lenient: bool) -> int:
         wall = datetime(year + years, months + 1, 1) + timedelta(
             days=day - 1, hours=hour, minutes=minute, seconds=second
         )
-        instant = wall - _offset(local, wall)
-        moved = instant + _offset(local, instant) - _offset(own, instant) if instant > _EPOCH else instant
+        moved = wall - _offset(zone, wall) if wall > _EPOCH else wall
     except (ValueError, OverflowError):
         return _unreadable(text, lenient=lenient)
     return (moved - _EPOCH) // timedelta(milliseconds=1)

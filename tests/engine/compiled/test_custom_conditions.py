@@ -12,7 +12,8 @@ import pytest
 from ranger_cdap.engine import ConditionContext, EngineOptions, PolicyEngine
 from ranger_cdap.engine.model.problem import ProblemCode
 from ranger_cdap.ranger_model.decode import decode_service_policies
-from tests.engine.fixtures import RANGER, SAFE, asks, document, item, on, policy
+from tests.engine.fixtures import RANGER, SAFE, SHOP, asks, document, item, on, policy
+from tests.engine.fixtures import engine as build
 
 SCRIPT = "org.apache.ranger.plugin.conditionevaluator.RangerScriptConditionEvaluator"
 IP = "org.apache.ranger.plugin.conditionevaluator.RangerIpMatcher"
@@ -123,3 +124,11 @@ def test_values_of_an_open_level_are_told_unless_a_condition_may_look_at_them(
     )
     told = engine.named_values(asks({"hall": "x"}), ("hall",))
     assert (told is None) is looks
+
+
+def test_where_denials_are_disabled_their_exceptions_are_not_looked_at() -> None:
+    definition = {**SHOP, "options": {"enableDenyAndExceptionsInPolicies": "false"}}
+    excepted = item("alice", "read", conditions=[{"type": "script", "values": ["alice"]}])
+    made = policy(1, on(hall="h*"), [item("alice", "read")], denyExceptions=[excepted])
+    engine = build(made, serviceDef=definition, options=replace(SAFE, conditions={SCRIPT: user_is}))
+    assert engine.named_values(asks({"hall": "x"}), ("hall",)) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -121,10 +122,12 @@ def test_compatible_with_ranger_a_resource_that_matches_nothing_is_told_of(odd: 
     assert problems[0].message.endswith(", so it matches nothing")
 
 
-def test_what_denies_in_place_of_an_unreadable_policy_is_named_as_that_policy() -> None:
-    odd = one(policyItems="all", denyPolicyItems=[item("a", "read")], version=7)
-    decided = engine(GOOD, odd).evaluate(asks({"hall": "h"}))
+@pytest.mark.parametrize(("name", "shown"), [("policy 2", "policy 2"), (5, "")])
+def test_what_denies_in_place_of_an_unreadable_policy_is_named_as_that_policy(name: Any, shown: str) -> None:
+    odd = one(policyItems="all", denyPolicyItems=[item("a", "read")], version=7, name=name)
+    decided = engine(GOOD, odd).explain(asks({"hall": "h"}))
     assert (decided.allowed, decided.policy_id, decided.policy_version) == (False, 2, 7)
+    assert {entry.policy_id: entry.policy_name for entry in decided.trace}[2] == shown
 
 
 @pytest.mark.parametrize(
@@ -183,6 +186,48 @@ def test_what_is_no_policy_has_a_place_in_the_download(more: Any, place: str, co
     problems = engine(GOOD, **more).problems
     assert [(p.policy_id, p.place, p.code) for p in problems] == [(None, place, code)]
     assert str(problems[0]).startswith(f"{place}: ")
+
+
+SAID = {
+    # of each code, what its first problem above says
+    "unreadable-policy": "it cannot be read: expected `array`, got `str`; the policy is left out",
+    "duplicate-id": "two policies have the id 1; the policy is left out",
+    "not-about-access": "a policy of type 1 does not control access (it masks data), so it is ignored",
+    "unknown-resource": "the service definition has no such resource; the policy is left out",
+    "no-hierarchy": "it fits no hierarchy of the service definition; the policy is left out",
+    "resource-expression": "a value holds an expression that only JavaScript can evaluate; the policy is left out",
+    "value-too-long": "a value is longer than 8192 characters; the policy is left out",
+    "costly-resource": "matching values of 1000 characters with all of its wildcards takes more than 4000000 steps, so"
+    " such values are not matched: it allows nothing there, and denies if it can deny",
+    "costly-policy": "it has more than 100,000 bytes, so decisions about it can take long: divide it",
+    "unknown-access-type": "the service definition has no access type `wirte`; in denials it covers every access type",
+    "unusable-condition": "condition `script` cannot be evaluated: it allows nothing, and denials apply",
+    "unreadable-schedule": "`later` is not a time like 2026/11/21 08:00:00; the policy is left out",
+    "unreadable-zone-resource": "the service definition has no such resource, so all access to resources that it may"
+    " cover is denied",
+    "unreadable-tagged-resource": "the service definition has no such resource, so its tags apply to all resources it"
+    " may cover, for denials only",
+    "unreadable-tag-validity": "`later` is not a time like 2026/11/21 08:00:00, so tag `T` only denies, at any time",
+    "unreadable-tag-date": "`later` is not a date like 2026/11/22 or 2026-11-22T18:30:00.000Z: a condition on it allows"
+    " nothing, and denials apply",
+    "unknown-tag": "the type of tag 3 of a resource is unknown; it may be any tag, for denials only",
+    "unreadable-audit-filters": "the audit filters cannot be read, so none are used",
+    "role-cycle": "these roles contain each other, so they have the same members: `a` in `a`",
+}
+
+
+def test_each_code_has_its_sentence() -> None:
+    engines = [engine(GOOD, odd) for odd, _ in OF_POLICIES] + [engine(GOOD, **more) for more, *_ in OF_THE_REST]
+    said: dict[str, str] = {}
+    for problem in chain.from_iterable(one.problems for one in engines):
+        said.setdefault(problem.code, problem.message)
+    assert said == SAID
+
+
+def test_of_a_long_cycle_of_roles_the_first_eight_are_named() -> None:
+    roles = [{"name": one, "roles": [{"name": other}]} for one, other in pairwise("abcdefgha")]
+    (problem,) = engine(GOOD, roles=roles).problems
+    assert problem.message.endswith(": `b` in `c` in `d` in `e` in `f` in `g` in `h` in `a` …")
 
 
 def test_masks_and_row_filters_never_decide_access() -> None:

@@ -103,6 +103,16 @@ def test_what_cannot_be_read_of_a_tag_only_counts_against(resource: Any, tag: An
     assert [w for w in ALL_OF_IT if not closing.evaluate(asks(w, access_time=NOW)).allowed] == closed
 
 
+LATER_AND_OVER = {"validityPeriods": [{"startTime": "later", "endTime": "2001/01/01 00:00:00"}]}
+
+
+@pytest.mark.parametrize(("tag", "effective"), [(LATER, True), (LATER_AND_OVER, False)])
+def test_as_ranger_has_it_an_unreadable_time_of_a_tag_is_open(tag: Any, effective: bool) -> None:
+    judge = engine(**linked(OPENS, tag=tag), options=RANGER)
+    assert judge.evaluate(asks(HS, access_time=NOW)).allowed is effective
+    assert judge.problems == ()
+
+
 @pytest.mark.parametrize(("tag", "denied"), [({"type": ""}, True), (LATER, False), ({}, False)])
 def test_a_tag_without_a_type_may_be_any(tag: Any, denied: bool) -> None:
     judge = engine(OUTSIDE, **linked(CLOSES_OTHERS, tag=tag))

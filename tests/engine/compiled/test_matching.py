@@ -45,6 +45,9 @@ VALUES = [
     ("{USER}*", "alice's", True),
     ("{NOBODY}", "{NOBODY}", True),  # an unknown macro is a text
     (r"a\\b", r"a\b", True),  # a backslash escapes
+    (r"\{USER}", "{USER}", True),
+    (r"\{USER}", "alice", False),
+    (r"a\b", r"a\b", True),  # nothing but a backslash or what begins a macro
     ("h1", ("h0", "h1"), True),  # one of several requested values suffices
     ("h*", "*", False),  # only what matches everything matches a request for everything
     ("*", "*", True),

@@ -70,22 +70,26 @@ def test_a_zone_without_policies_determines_no_result(result: str, audited: bool
 
 
 TAGGED = [
-    # the tag that a filter names; whether a request about what is tagged SECRET is audited
-    ("SECRET", True),
-    ("SEC", False),
-    ("SECRETS", False),
-    ("SEC*X", True),  # only what is before the star is compared, as in tag policies
-    ("*", True),
-    ("OTHER*", False),
+    # the tag that a filter names, whether case is ignored; whether a request about what is tagged SECRET is audited
+    ("SECRET", "false", True),
+    ("SEC", "false", False),
+    ("SECRETS", "false", False),
+    ("SEC*X", "false", True),  # only what is before the star is compared, as in tag policies
+    ("*", "false", True),
+    ("OTHER*", "false", False),
+    ("secret", "false", False),
+    ("secret", "true", True),
+    ("Sec*", "true", True),
+    ("other", "true", False),
 ]
 
 
-@pytest.mark.parametrize(("tag", "audited"), TAGGED)
-def test_a_filter_of_a_tag_is_for_what_has_it(tag: str, audited: bool) -> None:
+@pytest.mark.parametrize(("tag", "ignore_case", "audited"), TAGGED)
+def test_a_filter_of_a_tag_is_for_what_has_it(tag: str, ignore_case: str, audited: bool) -> None:
     filter_ = {"isAudited": True, "resources": {"tag": {"values": [tag]}}}
     linked = {
         "serviceName": "tags",
-        "serviceDef": {"name": "tag", "resources": [{"name": "tag", "matcherOptions": {"ignoreCase": "false"}}]},
+        "serviceDef": {"name": "tag", "resources": [{"name": "tag", "matcherOptions": {"ignoreCase": ignore_case}}]},
         "serviceConfig": {"ranger.plugin.audit.filters": msgspec.json.encode([filter_]).decode()},
     }
     judge = engine(policy(1, on(hall="h"), [item("alice", "read")], isAuditEnabled=False), tagPolicies=linked)

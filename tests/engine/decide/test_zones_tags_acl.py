@@ -126,9 +126,17 @@ def test_what_denies_in_place_of_a_policy_below_makes_no_allow_by_tags_final() -
         assert (decided.allowed, decided.policy_id) == (False, 2)
 
 
-def test_an_access_type_of_tags_without_a_component_is_for_all_components() -> None:
-    definition = {**TAG, "accessTypes": [{"name": "read"}, {"name": "hive:write"}]}
-    policies = [tagged(5, "SECRET", [item("alice", "read", "hive:write")])]
+OF_COMPONENTS: list[tuple[Any, list[str]]] = [
+    # access types of tags, and those of an item
+    ({"accessTypes": [{"name": "read"}, {"name": "hive:write"}]}, ["read", "hive:write"]),
+    ({"markerAccessTypes": [{"name": "shop:_ALL", "impliedGrants": ["shop:read", "hive:write"]}]}, ["shop:_ALL"]),
+]
+
+
+@pytest.mark.parametrize(("types", "given_"), OF_COMPONENTS)
+def test_an_item_for_tags_gives_what_is_of_this_component_or_of_all(types: Any, given_: list[str]) -> None:
+    definition = {**TAG, **types}
+    policies = [tagged(5, "SECRET", [item("alice", *given_)])]
     judge = engine(tagPolicies={"serviceName": "tags", "serviceDef": definition, "policies": policies}, tags=TAGS)
     assert [judge.evaluate(asks(SHELF, access=access)).allowed for access in ("read", "write")] == [True, False]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ from spark_sync.grants.refusals import RESOURCE_TAKEN
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.ledger import LedgerChange
-from spark_sync.ledger.life import MANUAL_TERMS, State
+from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, State
 from spark_sync.ledger.life_changes import restored
 from spark_sync.reconcile.overrides import retry
 from tests.spark_sync.conftest import PASSWORD, Ranger
@@ -202,6 +203,14 @@ def test_a_doubt_that_ends_leaves_what_a_person_took_and_gives_back_the_rest(
         assert (after.state, after.reason) == (State.APPLIED, "")
     given = any("alice" in one.users for policy in ranger.policies() for one in policy.policy_items)
     assert given is not bool(taken)
+
+
+@pytest.mark.parametrize("state", DOUBTED_STATES)
+def test_the_grant_of_a_life_in_doubt_is_revoked_once(ranger: Ranger, state: State) -> None:
+    (applied,) = send(ranger, life())
+    (doubted,) = send(ranger, applied.become(state, revoke=True))
+    assert (doubted.state, doubted.revoke, ranger.policies()) == (state, False, [])
+    assert steps(ranger, doubted) == []
 
 
 @pytest.mark.parametrize("blocked", [False, True])
@@ -393,6 +402,13 @@ def test_what_was_sent_by_terms_in_the_ledger_may_be_replaced(fields: dict[str, 
     assert len(set(former_contents(life(**fields), SETTINGS))) == contents
 
 
+def test_what_was_sent_before_a_kill_is_what_plugins_left_to_this_user() -> None:
+    planning = replace(SETTINGS, resultant=lambda _, user, given: ("read",) if user == "alice" else given)
+    (step,) = plan([life()], planning)
+    assert isinstance(step, CreateGrant)
+    assert list(former_contents(life(terms=planning.terms), planning)) == [content_of(step.policy)]
+
+
 VERSIONS = [
     # read, answered, what was replaced
     (2, 3, ""),
@@ -500,6 +516,13 @@ def test_a_grant_sent_before_a_kill_is_revoked_whatever_plugins_say_now(ranger: 
     send(ranger, life())
     (closed,) = send(ranger, life(state=State.CLOSING), resultant=lambda *_: ("read",))
     assert (closed.state, ranger.policies()) == (State.CLOSED, [])
+
+
+def test_a_person_takes_nothing_that_a_plugin_kept_from_a_grant_sent_before_a_kill(ranger: Ranger) -> None:
+    send(ranger, life(), resultant=lambda *_: ("read",))
+    edit_ours(ranger, lambda policy: policy.policy_items[0].users.append("bob"))
+    (applied,) = send(ranger, life(), resultant=lambda *_: ("read",))
+    assert (applied.state, applied.taken, applied.applied) == (State.APPLIED, "", ("read",))
 
 
 def test_lives_of_one_entity_are_sent_in_their_order_and_have_policies_of_their_own(ranger: Ranger) -> None:

@@ -19,7 +19,7 @@ from spark_sync.ledger.event import ChangeKind, EntityEvent, Outcome, Position, 
 from spark_sync.ledger.fold import fold, known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import History, LedgerChange
-from spark_sync.ledger.life import MANUAL, TRANSITIONS, Life, State
+from spark_sync.ledger.life import MANUAL, RECONCILED, TRANSITIONS, Life, State
 from spark_sync.ledger.matching import concerns
 from tests.spark_sync.ledger.evidence import APPLICATION, ARTIFACT, DATASET, JOURNAL, SCHEDULE, events
 
@@ -302,6 +302,13 @@ def test_a_record_that_came_with_the_secret_of_its_check_proves_nothing() -> Non
     check, record = events(["mallory+ 110-115"])
     same = fold(DATASET, [check, replace(record, caller=check.caller)], [], JOURNALLED)
     assert [_text(life) for life in same] == ["1 mallory 110- unconfirmed"]
+
+
+@pytest.mark.parametrize("other", [Outcome.NOTHING, Outcome.UNCLEAR])
+def test_records_of_one_check_that_disagree_prove_nothing(other: Outcome) -> None:
+    check, record = events(["alice+ 110-115"])
+    found = fold(DATASET, [check, record, replace(record, id="another", outcome=other)], [], JOURNALLED)
+    assert [_text(life) for life in found] == ["1 alice 110- unconfirmed"]
 
 
 @pytest.mark.parametrize(("settings", "expected"), [(UNJOURNALLED, ["1 alice 110- unconfirmed"]), (JOURNALLED, [])])
@@ -689,6 +696,15 @@ def test_the_end_of_a_recorded_life_leaves_rights_to_revoke() -> None:
     ):
         (ended,) = fold(DATASET, events(history), recorded, JOURNALLED)
         assert ended.state is state
+
+
+@pytest.mark.parametrize(("made", "begun"), [("bob+ 190-195", []), ("bob+ 210-215", ["2 bob 210- pending"])])
+@pytest.mark.parametrize("source", [MANUAL, RECONCILED])
+def test_a_life_that_no_event_ended_makes_room_for_what_is_created_since(
+    source: str, made: str, begun: list[str]
+) -> None:
+    closed = replace(ALICES, state=State.CLOSED, ended=Position(200, True, source, ""))
+    assert lives("alice+ 110-115", made, decided=[closed]) == ["1 alice 110-200 closed", *begun]
 
 
 def test_the_baseline_leaves_an_open_life_alone_and_replaces_an_unconfirmed_one() -> None:
