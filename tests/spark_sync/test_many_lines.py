@@ -86,7 +86,7 @@ def write(inbox: Path, seed: int) -> None:
 
 
 def test_many_lines_with_garbage(spark: SparkSession, settings_for: Callable[..., Settings], tmp_path: Path) -> None:
-    from spark_sync.ingest.dead_letters import DEAD_LETTERS, MOST_OF_A_FILE
+    from spark_sync.ingest.dead_letters import DEAD_LETTERS, MOST_LETTERS
     from spark_sync.job import run_once
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
@@ -108,5 +108,5 @@ def test_many_lines_with_garbage(spark: SparkSession, settings_for: Callable[...
     assert Counter(life.creator for life in pending) == owners
     letters = (settings.sync.state_dir / DEAD_LETTERS).read_text(encoding="utf-8").splitlines()
     assert sum(json.loads(letter)["lines"] for letter in letters) == GARBAGE
-    assert len(letters) == FILES * (MOST_OF_A_FILE + 1)
+    assert len(letters) == FILES * (MOST_LETTERS + 1)
     assert len({json.loads(letter)["line"] for letter in letters}) == len(JUNK)
