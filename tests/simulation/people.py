@@ -255,6 +255,7 @@ class World:
     def job(self, kill: int | None = None) -> None:
         settings, planning = _configured(self.delegate, self.on_deletion)
         self.killer.at, self.killer.steps = kill, 0
+        self.ranger.audited.clear()  # a killed run may have announced what it did not do
         admin: Any = self.ranger
         ledger: Any = self.ledger
         taken = [life for life in self.ledger.rows.values() if self.is_taken(life)]
@@ -321,7 +322,7 @@ class World:
         return {policy.guid: policy for policy in self.ranger.policies.values()}
 
     def restored_to(self, moment: tuple[dict[int, Policy], int]) -> None:
-        """Restore Ranger: people took what the ledger says, and what looks like a later edit of theirs."""
+        """Restore Ranger: people took what the ledger says, but for what looks like a later edit of theirs."""
         before, self.may_notice = self.policies(), True
         self.ranger.policies, self.ranger.last = dict(moment[0]), moment[1]
         self.changed |= {guid for guid, policy in self.policies().items() if policy is not before.get(guid)}
@@ -330,8 +331,8 @@ class World:
             now, taken = self.policies().get(guid), bool(life.taken)
             if now and now is before.get(guid):
                 taken = taken or guid in self.ranger.taken
-            elif now and (now.id, now.version) >= (life.policy_id, life.policy_version) and covers(now, on):
-                taken = taken or not _gives(now, life.creator or "")
+            elif now and now.id == life.policy_id and (now.version or 0) >= life.policy_version and covers(now, on):
+                taken = not _gives(now, life.creator or "")  # the restore may give back what was taken
             self.ranger.taken -= guids_of(life)
             self.ranger.taken |= {guid} if taken else set()
 
@@ -797,6 +798,7 @@ def _left_on_deleted(world: World) -> Iterator[str]:
                 _only_on(policy) == life.entity
                 and not world.why_not_ended(policy)
                 and policy.guid not in world.unproven
+                and not life.is_from_backup
             ):
                 yield f"on_deletion: {policy.name} still gives rights on {life.entity}, which was deleted"
             begun = [
