@@ -92,11 +92,9 @@ class FoldSettings:
         """Return whether a request without an end counts as lost, by its journal's clock; true without a journal."""
         return lost_at <= self.journals.get(journal, lost_at)
 
-    def may_be_named(self, event: EntityEvent, rank: int | None) -> bool:
+    def may_be_named(self, event: EntityEvent) -> bool:
         """Return whether a source may still name another sender of a request whose check names no creator.
 
-        `rank`: that of the lines that name the sender; `None` if none does.
+        A line that is there already may be of a later request, whose check no watermark has passed.
         """
-        if not (self.named_elsewhere and self.is_held_back(event)):
-            return False
-        return rank is None or any(other > rank for other in self.ranks.values())
+        return self.named_elsewhere and self.is_held_back(event)

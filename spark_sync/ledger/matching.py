@@ -218,12 +218,11 @@ def _request(
     seen: RecordedRequest, users: frozenset[str], naming: Sequence[EntityEvent], settings: FoldSettings
 ) -> EntityRequest:
     record = replace(seen.record, received=seen.stored)
-    rank = None if UNKNOWN in users else _rank_of(naming, settings)
-    unnamed = settings.creator_of(record) == UNKNOWN and settings.may_be_named(record, rank)
+    unnamed = settings.creator_of(record) == UNKNOWN and settings.may_be_named(record)
     return EntityRequest(
         entity=record.entity,
         kind=record.kind,
-        users=users | {UNKNOWN} if unnamed else users,  # a better line may name another user
+        users=users | {UNKNOWN} if unnamed else users,  # another line may name another user
         interval=seen.interval,
         outcome=seen.outcome,
         position=record.position,

@@ -92,10 +92,6 @@ def _names_whoever_is_there(views: Any, checked: Any, open_checks: Any, settings
     return _named_by(views, [], [], settings) - {UNKNOWN} or {settings.creator_of(v) for v in views} or {UNKNOWN}
 
 
-def _whatever_its_rank(self: FoldSettings, event: Any, rank: int | None) -> bool:
-    return rank is None and self.named_elsewhere and self.is_held_back(event)
-
-
 def _own_lines_of_records_only(views: Any, checked: Any, open_checks: Any, settings: Any) -> Any:
     return _naming(views, checked, [], settings)
 
@@ -172,7 +168,7 @@ RARE: Final = {
     "a 200 restores whatever came between": 595,
     "an author is believed whatever was deleted since": 71_238,
     "without records a deletion without an end leaves no doubt": 2_469,
-    "a line of higher rank is not waited for": 601,
+    "a line names the user before all lines are there": 601,
     "a user's line without its record names another's sender": 18_803,
     "what no service journalled waits for its watermark only": 11_050,
     "the watermark of another service is ignored": 930,
@@ -200,7 +196,7 @@ MUTANTS: dict[str, Mutant] = {
     "a deletion that failed leaves no doubt": _swap(fold, "is_doubtful", lambda *_: False),
     "an author is believed whatever was deleted since": _swap(fold._EntityFold, "_author", _whatever_was_deleted),
     "without records a deletion without an end leaves no doubt": _swap(matching, "_open", _no_end_no_doubt),
-    "a line of higher rank is not waited for": _swap(FoldSettings, "may_be_named", _whatever_its_rank),
+    "a line names the user before all lines are there": _swap(FoldSettings, "may_be_named", lambda *_: False),
     "a user's line without its record names another's sender": _swap(matching, "_naming", _own_lines_of_records_only),
     "a line of lower rank names the user": _swap(matching, "_naming", _own_lines_before_ranks),
     "what no service journalled waits for its watermark only": _swap(FoldSettings, "is_held_back", lambda *_: False),

@@ -86,18 +86,20 @@ CASES: dict[str, Case] = {
     ),
     "a further check of the same user without a record": Case(LAG, evidence=(ALICE, "alice+ 999500-")),
     "another user's check that came after the end": Case(LAG, evidence=(ALICE, "bob+ 999950-")),
-    # Run as the master user: a line names the sender, so it waits for the sources that write such lines.
+    # Run as the master user: a line names the sender, and one that is there may be of a later request.
     "the master user, data-plane alone": Case(LAG, evidence=(MASTER,), becomes=NO_CREATOR),
     "the master user, and audit": Case(LAG, ("data-plane", "audit"), evidence=(MASTER,), becomes=NO_CREATOR),
     "the master user, and no line": Case(HOLD_BACK + LAG, WITH_LOG, evidence=(MASTER,), becomes=NO_CREATOR),
-    "the master user, and a line": Case(LAG, WITH_LOG, evidence=(MASTER, LINE)),
+    "the master user, and a line": Case(HOLD_BACK + LAG, WITH_LOG, evidence=(MASTER, LINE)),
     "the master user, and a line that comes later": Case(
-        20 * SECOND, WITH_LOG, evidence=(MASTER,), later={20 * SECOND: LINE}
+        HOLD_BACK + LAG, WITH_LOG, evidence=(MASTER,), later={20 * SECOND: LINE}
     ),
     "the master user, and a line of the lower rank": Case(
         HOLD_BACK + LAG, WITH_EDGE, evidence=(MASTER, LINE), edge_rank=40
     ),
-    "the master user, and a line of the higher rank": Case(LAG, WITH_EDGE, evidence=(MASTER, LINE), edge_rank=20),
+    "the master user, and a line of the higher rank": Case(
+        HOLD_BACK + LAG, WITH_EDGE, evidence=(MASTER, LINE), edge_rank=20
+    ),
     "the master user, and a line that may be of a request without a record": Case(
         NEVER, WITH_LOG, evidence=(MASTER, LINE, "alice+ 998800-")
     ),
