@@ -134,7 +134,7 @@ def _hold_back(settings: Settings) -> Iterator[Finding]:
         names = _listed(naming)
         yield note(
             f"{check} for lines",
-            f"uploads of jars, which CDAP runs as its master user, wait up to {most} for lines of {names}",
+            f"uploads of jars, which CDAP runs as its master user, wait {most} for lines of {names}",
             "set `sync.hold_back` to the longest delay of these lines, plus `sync.clock_skew`",
         )
     if sync.uncorroborated == "grant":

@@ -23,7 +23,7 @@ from tests.spark_sync.conftest import without_spark
 
 
 class Job:
-    """The sync job of a world, with its default hold-back and a ledger of its own that begins now."""
+    """The sync job of a world, with a ledger of its own that begins now, and the default hold-back unless told."""
 
     def __init__(
         self,
@@ -31,12 +31,13 @@ class Job:
         directory: Path,
         *sources: SourceSettings,
         confirm: ConfirmSettings | None = None,
+        hold_back: float = 120.0,
     ) -> None:
         self.world = world
         self._ended = 0
         sync = msgspec.structs.replace(
             world.settings.sync,
-            hold_back=120.0,
+            hold_back=hold_back,
             state_dir=directory / "ledger",
             sources=(*world.settings.sync.sources, *sources),
             confirm=confirm or ConfirmSettings(),
@@ -67,6 +68,11 @@ class Job:
         """Return when a request is later than all before it, whichever process stamps its times."""
         then = _now() + round(self.settings.sync.clock_skew * 1000) + 100
         wait_until(lambda: self._watermark() > then, "the clock skew is over")
+
+    def pass_hold_back(self) -> None:
+        """Return when everything that is there now is decided whatever comes."""
+        then = _now() + round(self.settings.sync.hold_back * 1000) + 100
+        wait_until(lambda: self._watermark() > then, "the hold-back is over")
 
     def lives_of(self, entity: str) -> list[Life]:
         """All lives of an entity, by number."""

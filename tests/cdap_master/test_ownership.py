@@ -125,7 +125,7 @@ def test_a_jar_that_cdap_uploads_as_its_master_user_is_the_uploaders(ranger: Emb
     jar = "ranger-cdap-extension-6.11.jar"
     with world(ranger, tmp_path / "world", jar, as_by_default, master_create="allow") as its_world:
         router = SourceSettings(name="router", kind="http-access", path=log, marker=Secret(MARKER))
-        job = Job(its_world, tmp_path, router)
+        job = Job(its_world, tmp_path, router, hold_back=3.0)
         its_world.people({"alice5": ["WRITE instance:", "WRITE namespace:jars", "READ namespace:jars"]})
         alice = its_world.user("alice5")
         alice.must("PUT /v3/namespaces/jars", {})
@@ -134,6 +134,7 @@ def test_a_jar_that_cdap_uploads_as_its_master_user_is_the_uploaders(ranger: Emb
             "POST /v3/namespaces/jars/apps", APP_JAR.read_bytes(), X_Archive_Name="shop-app-1.0.0.jar"
         )
         write_router_line(log, at, "alice5", "/v3/namespaces/jars/apps", uploaded.text)
+        job.pass_hold_back()
 
         lives = job.run(("POST", "/v3/namespaces/jars/apps"))
 

@@ -86,7 +86,7 @@ WAITS: dict[str, tuple[tuple[str, ...], float, Literal["hold", "grant"], list[st
         120,
         "hold",
         [
-            "uploads of jars, which CDAP runs as its master user, wait up to 120 s (`sync.hold_back`) for lines of "
+            "uploads of jars, which CDAP runs as its master user, wait 120 s (`sync.hold_back`) for lines of "
             "`http-access`"
         ],
     ),
@@ -95,7 +95,7 @@ WAITS: dict[str, tuple[tuple[str, ...], float, Literal["hold", "grant"], list[st
         7.5,
         "hold",
         [
-            "uploads of jars, which CDAP runs as its master user, wait up to 7.5 s (`sync.hold_back`) for lines of "
+            "uploads of jars, which CDAP runs as its master user, wait 7.5 s (`sync.hold_back`) for lines of "
             "`http-access` and `of-a-plugin`"
         ],
     ),
