@@ -230,6 +230,7 @@ class World:
         self.noticed = ""
         self.may_notice = False
         self.unproven: dict[str, bool] = {}
+        self.closed_at_restore: set[tuple[EntityId, int]] = set()
         self.changed: set[str] = set()
         self.moments: list[tuple[dict[int, Policy], int]] = []
         self.time = 0
@@ -276,6 +277,7 @@ class World:
             self.killer.at = None
             for key, life in self.ledger.rows.items():
                 if life.state is State.CLOSED:
+                    self.closed_at_restore |= {key} if self.noticed and key not in self.closed else set()
                     self.closed.setdefault(key, self.time)
                     self.delegated.setdefault(key, self.delegate)
 
@@ -798,7 +800,7 @@ def _left_on_deleted(world: World) -> Iterator[str]:
                 _only_on(policy) == life.entity
                 and not world.why_not_ended(policy)
                 and policy.guid not in world.unproven
-                and not life.is_from_backup
+                and key not in world.closed_at_restore
             ):
                 yield f"on_deletion: {policy.name} still gives rights on {life.entity}, which was deleted"
             begun = [
