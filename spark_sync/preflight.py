@@ -37,11 +37,12 @@ def check_ranger(settings: Settings) -> None:
     Raises:
         ConfigError: they are incomplete, or the address or a file of certificates cannot be used.
     """
-    from spark_sync.grants.push import ranger_admin
+    from spark_sync.grants.policy_rest import policy_rest
 
     if settings.ranger.auth == "basic" and not settings.sync.username:
         raise ConfigError("`sync.username` is not set: it is the account by which grants are written into Ranger")
-    ranger_admin(settings).close()
+    with policy_rest(settings):
+        pass
 
 
 def check_confirm(settings: Settings) -> None:
@@ -71,7 +72,7 @@ def check_run(settings: Settings, *, dry: bool = False) -> None:
     from spark_sync.notify import check_notify
     from spark_sync.sources.registry import configured_sources
 
-    configured_sources(settings)
+    configured_sources(settings.sync)
     plan_settings(settings)
     if not dry:
         check_ranger(settings)

@@ -16,7 +16,7 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY, FILE
 from ranger_cdap.errors import InvalidInput
-from spark_sync.cli.lives import as_json, former_terms
+from spark_sync.cli.lives import changes_json, former_terms
 from spark_sync.preflight import check_ledger, check_ranger
 from spark_sync.reconcile.drift import Drift, DriftFinding
 from spark_sync.reconcile.repair import RepairAction, actions
@@ -75,9 +75,8 @@ def reconcile(
     with invocation.messages.status("comparing ledger and Ranger"):
         report = compare(settings, inventory=inventory, action=chosen[0] if chosen else None, entities=entities)
     if invocation.as_json:
-        lives = [as_json(life) for change in report.changes for life in change.lives]
         found, done = ([to_json(finding) for finding in several] for several in (report.left, report.settled))
-        invocation.print_json({"drift": found, "settled": done, "lives": lives})
+        invocation.print_json({"drift": found, "settled": done, "lives": changes_json(report.changes)})
     else:
         print_comparison(invocation, report.left, report.settled, chosen[0] if chosen else None)
     context.exit(ExitCode.NO if report.left else ExitCode.OK)

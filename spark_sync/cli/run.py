@@ -94,7 +94,7 @@ def _follow(invocation: Invocation, settings: Settings, telemetry: Telemetry | N
     notify_log = NotifyLog()
     with until_terminated() as ended, SparkOnDemand(settings.sync) as spark:
         ledger, names = open_ledger(settings, spark), RangerNames(settings)
-        news = News(settings, ledger)
+        news = News(settings.sync, ledger)
 
         def run_and_note() -> RunReport:
             news.run_begins()

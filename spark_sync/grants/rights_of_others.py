@@ -32,12 +32,16 @@ _ROUNDS: Final = 3
 def by_entity(policies: Iterable[Policy], instance: str) -> dict[EntityId, list[Policy]]:
     """Return the policies that allow someone something, by the entities that they name."""
     found: dict[EntityId, list[Policy]] = {}
-    for policy in policies:
-        if allows(policy):
-            named = {each for one in (policy.resources, *policy.additional_resources) for each in named_entities(one)}
-            for _, entity in (each for each in named if each[0] == instance):
-                found.setdefault(entity, []).append(policy)
+    for policy in filter(allows, policies):
+        for entity in entities_of(policy, instance):
+            found.setdefault(entity, []).append(policy)
     return found
+
+
+def entities_of(policy: Policy, instance: str) -> set[EntityId]:
+    """Return the entities that a policy names."""
+    named = (each for one in (policy.resources, *policy.additional_resources) for each in named_entities(one))
+    return {entity for where, entity in named if where == instance}
 
 
 def left_on(

@@ -30,7 +30,7 @@ from spark_sync.ledger.histories import (
     may_concern,
     parts_of,
 )
-from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, History, LedgerChange, Scope
+from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, Decide, LedgerChange, Scope, differences
 from spark_sync.ledger.ledger_queries import (
     EXISTING,
     LAST_CHANGE,
@@ -48,7 +48,7 @@ from spark_sync.ledger.ledger_rows import (
     CHANGES,
     LIVES,
     batches,
-    change_rows,
+    change_row,
     event_batch,
     event_of,
     life_of,
@@ -91,7 +91,7 @@ class DeltaLedger:
             SyncError: the tables cannot be read or created.
         """
         self.directory = directory.absolute()
-        self._instance = instance
+        self.instance = instance
         self._spark = spark
         self._few = few
         self._tables = LedgerTables(directory)
@@ -103,7 +103,7 @@ class DeltaLedger:
 
     def add_events(self, events: Sequence[EntityEvent]) -> int:
         """Implement `Ledger.add_events`."""
-        return self.add_batches([event_batch(self._instance, events)])
+        return self.add_batches([event_batch(self.instance, events)])
 
     def add_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Store the events of rows of `NEW_EVENTS`, as `add_events`; of several with one key the first counts."""
@@ -116,13 +116,13 @@ class DeltaLedger:
                 count += new.num_rows
         return count
 
-    def fold(self, decide: Callable[[History], LedgerChange | None]) -> None:
+    def fold(self, decide: Decide) -> None:
         """Implement `Ledger.fold`; of many events `decide` runs where Spark's executors are."""
         touched, events = self._touched()
         spark = self._spark if events > self._few else None
         tasks = on_spark(spark) if spark else here
         parts = map(self._part, parts_of(touched))
-        self._append_changes(list(tasks(partial(fold_part, decide, self._instance), parts)))
+        self._append_changes(list(tasks(partial(fold_part, decide, self.instance), parts)))
 
     def mark_folded(self, scope: Scope) -> None:
         """Implement `Ledger.mark_folded`."""
@@ -134,7 +134,7 @@ class DeltaLedger:
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         """Implement `Ledger.record`."""
-        rows = (row for change in changes for row in change_rows(self._instance, change))
+        rows = (change_row(self.instance, change) for change in changes if change.after != change.before)
         self._append_changes(list(batches(CHANGES, rows)))
 
     def lives(self, states: Collection[State]) -> list[Life]:
@@ -216,18 +216,19 @@ class DeltaLedger:
         changed = {row["entity"] for row in self._tables.query(self._queries.changed_entities())}
         # The time first: after a kill here, creations up to that time no longer count, and repeating the command
         # enters the entities.
-        row = {"instance": self._instance, "taken": taken, "entities": len(found), "journals": list(journals.items())}
+        row = {"instance": self.instance, "taken": taken, "entities": len(found), "journals": list(journals.items())}
         self._tables.append("baseline", batches(BASELINE, [row]))
         self.record(
-            LedgerChange(entity, (life,), tuple(old.number for old in lives if old.state is State.UNCONFIRMED))
+            change
             for entity in missing
             if (lives := former.get(entity, [])) or str(entity) in changed
             if (life := known_life(entity, lives, taken, versions.get(entity)))
+            for change in differences(lives, [*(old for old in lives if old.state is not State.UNCONFIRMED), life])
         )
         others = (entity for entity in missing if entity not in former and str(entity) not in changed)
         first = (known_life(entity, (), taken, versions.get(entity)) for entity in others)
         # No other row has their keys, not even one of a dropped life, so they need not be changes.
-        self._tables.append("ledger", batches(LIVES, (life_row(self._instance, life) for life in first if life)))
+        self._tables.append("ledger", batches(LIVES, (life_row(self.instance, life) for life in first if life)))
         self.notes.write(_PROGRESS, FoldProgress())
         return len(missing)
 
@@ -275,11 +276,11 @@ class DeltaLedger:
     def _touched(self) -> tuple[set[EntityId], int]:
         """Return the entities whose lives the new events may change, and the number of these events."""
         touched, above, events = set[EntityId](), set[tuple[EntityId, str]](), 0
-        for row in self._tables.query(self._queries.new_events(self._progress())):
+        for row in self._tables.query(self._queries.new_events(self._progress(), concerns_others())):
             entity, events = entity_of(row), events + row["events"]
             if not row["child"]:
                 touched.add(entity)
-            if concerns_others(row):
+            if row["others"]:
                 above.add((entity, row["child"]))
         if above:
             spaces = sorted({entity.parts[0] for entity, _ in above})

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from enum import StrEnum
+from typing import Final, NamedTuple, Protocol
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.grant_terms import GrantGroup
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.life import PENDING_STATES, Life, State
 
 FEW_EVENTS: Final = 50_000
 """New events up to which the fold needs no Spark."""
@@ -24,13 +26,47 @@ class History:
     lives: tuple[Life, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerChange:
-    """Changes of a fold or a push for one entity: lives to write, and numbers of unconfirmed lives to drop."""
+class Right(StrEnum):
+    """Which of ledger and Ranger is right about a life: the other one is brought to it."""
 
-    entity: EntityId
-    lives: tuple[Life, ...] = ()
-    dropped: tuple[int, ...] = ()
+    LEDGER = "ledger"
+    RANGER = "ranger"
+
+
+class LedgerChange(NamedTuple):
+    """A life as the ledger has it, and as it has it from now on: by events, by what is in Ranger, by a person.
+
+    `before` is `None` if the ledger lacks the life, `after` if its row is dropped. `policy`: the life's policy that
+    Ranger has. The reason of the life says why.
+    """
+
+    before: Life | None
+    after: Life | None
+    policy: Policy | None = None
+
+    @property
+    def life(self) -> Life:
+        """Return the life that is written, or the one that is dropped."""
+        life = self.after or self.before
+        assert life is not None  # a row is written or dropped
+        return life
+
+    @property
+    def right(self) -> Right:
+        """Return which is right: the ledger, if the next push brings Ranger to it; else nothing is sent."""
+        is_sent = self.after and (self.after.state in PENDING_STATES or self.after.revoke)
+        return Right.LEDGER if is_sent else Right.RANGER
+
+
+def differences(before: Iterable[Life], after: Iterable[Life]) -> list[LedgerChange]:
+    """Return the changes from some lives of an entity to others."""
+    old, new = ({life.number: life for life in lives} for lives in (before, after))
+    found = (LedgerChange(old.get(number), new.get(number)) for number in old | new)
+    return [change for change in found if change.before != change.after]
+
+
+Decide = Callable[[History], Sequence[LedgerChange]]
+"""Returns what the events of an entity change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +103,7 @@ class Ledger(Protocol):
     def add_events(self, events: Sequence[EntityEvent]) -> int:
         """Store the events whose (source, id) is new, CDAP's answers among them, and return their number."""
 
-    def fold(self, decide: Callable[[History], LedgerChange | None]) -> None:
+    def fold(self, decide: Decide) -> None:
         """Apply `decide` to each entity with events that are not folded yet, and record the changes in one step.
 
         `decide` may run on another machine.
@@ -77,7 +113,7 @@ class Ledger(Protocol):
         """Note that everything in that scope is folded and recorded."""
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
-        """Write lives by (entity, number), all or none."""
+        """Write and drop lives by (entity, number), all or none."""
 
     def lives(self, states: Collection[State]) -> list[Life]:
         """Return the lives in one of those states, by entity and number."""

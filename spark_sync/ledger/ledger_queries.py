@@ -80,9 +80,12 @@ class LedgerQueries:
         """Select from the events."""
         return f"SELECT {selected} FROM events WHERE {self._here} AND ({condition})"
 
-    def new_events(self, progress: FoldProgress) -> str:
-        """Select what says which entities the events that are to be folded concern, and their number."""
-        selected = "type, parts, kind, coalesce(child, '') AS child"
+    def new_events(self, progress: FoldProgress, others: str) -> str:
+        """Select what says which entities the events that are to be folded concern, and their number.
+
+        `others`: the condition for events that concern what is in their entity.
+        """
+        selected = f"type, parts, coalesce(child, '') AS child, {others} AS others"
         return f"{self.events(_is_new(progress), f'{selected}, count(*) AS events')} GROUP BY 1, 2, 3, 4"
 
     def lives_in(self, namespaces: Iterable[str]) -> str:

@@ -128,15 +128,11 @@ def event_of(row: Row) -> EntityEvent:
     return msgspec.convert({"entity": entity, **{name: row[name] for name in EVENT_FIELDS}}, EntityEvent)
 
 
-def change_rows(instance: str, change: LedgerChange) -> Iterator[dict[str, Any]]:
-    """Return a row of `CHANGES`, but for `sequence`, for each life that a change writes or drops."""
-    for life in change.lives:
-        yield life_row(instance, life) | {"dropped": False}
-    written = {life.number for life in change.lives}
-    for number in change.dropped:
-        if number in written:
-            continue
-        yield {"instance": instance, "entity": str(change.entity), "number": number, "dropped": True}
+def change_row(instance: str, change: LedgerChange) -> dict[str, Any]:
+    """Return a row of `CHANGES`, but for `sequence`."""
+    if change.after:
+        return life_row(instance, change.after) | {"dropped": False}
+    return {"instance": instance, "entity": str(change.life.entity), "number": change.life.number, "dropped": True}
 
 
 def life_row(instance: str, life: Life) -> dict[str, Any]:

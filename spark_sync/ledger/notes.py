@@ -70,7 +70,7 @@ class Notes:
         """Forget the files that are gone, but for the newest of each source: it says which files are new."""
         self._refresh("files", self._read_files)
         newest = {max(paths) for paths in self._files.values()}
-        self.forget_files(lambda path: path not in newest and _is_gone(path))
+        self.forget_files(lambda path: path not in newest and is_gone(path))
 
     def forget_files(self, is_forgotten: Callable[[str], bool]) -> None:
         """Forget some of the files that were read: one that is there will be read again."""
@@ -95,7 +95,8 @@ class Notes:
         self._files = files
 
 
-def _is_gone(path: str) -> bool:
+def is_gone(path: str) -> bool:
+    """Return whether a file is certainly not there."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -124,18 +124,14 @@ def survey(
     lives: Iterable[Life], policies: Iterable[Policy], inventory: Inventory | None, settings: PlanSettings
 ) -> list[Facts]:
     """Return the facts from ledger, Ranger and inventory, by entity."""
-    lives_of: dict[EntityId, list[Life]] = {}
-    by_guid: dict[str, Life] = {}
-    theirs: set[str] = set()
-    policies = list(policies)
-    for life in lives:
-        lives_of.setdefault(life.entity, []).append(life)
-        by_guid[guid_of(life, settings.instance)] = life
-        theirs.update(former_guids(life, settings.instance))
+    lives, policies = list(lives), list(policies)
+    lives_of = _by_entity(lives)
     ours: dict[EntityId, dict[int, Policy]] = {}
-    for policy in (each for each in policies if each.guid not in theirs):
-        if holds := by_guid.get(policy.guid) or _unrecorded(policy, lives_of, settings.instance):
-            ours.setdefault(holds.entity, {})[holds.number] = policy
+    by_guid = {guid_of(life, settings.instance): life for life in lives}
+    recorded = ((policy, by_guid.get(policy.guid)) for policy in policies)
+    for policy, life in (*recorded, *unrecorded(lives, policies, settings.instance)):
+        if life:
+            ours.setdefault(life.entity, {})[life.number] = policy
     listed = frozenset(inventory.entities) if inventory else frozenset[EntityId]()
     others = by_entity(policies, settings.instance)
     lacking = {entity for entity in {*lives_of, *others} if inventory and inventory.lacks(entity)}
@@ -241,14 +237,19 @@ def unrecorded(
 
     That is one of the entity they are on, or none.
     """
-    lives_of: dict[EntityId, list[Life]] = {}
-    guids = set[str]()
-    for life in lives:
-        lives_of.setdefault(life.entity, []).append(life)
-        guids.update((guid_of(life, instance), *former_guids(life, instance)))
+    lives = list(lives)
+    lives_of = _by_entity(lives)
+    guids = {guid for life in lives for guid in (guid_of(life, instance), *former_guids(life, instance))}
     for policy in filter(may_be_ours, policies):
         if policy.guid not in guids:
             yield policy, _unrecorded(policy, lives_of, instance)
+
+
+def _by_entity(lives: Iterable[Life]) -> dict[EntityId, list[Life]]:
+    found: dict[EntityId, list[Life]] = {}
+    for life in lives:
+        found.setdefault(life.entity, []).append(life)
+    return found
 
 
 def _unrecorded(policy: Policy, lives_of: Mapping[EntityId, Collection[Life]], instance: str) -> Life | None:

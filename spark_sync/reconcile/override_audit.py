@@ -6,8 +6,7 @@ import os
 import pwd
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -22,16 +21,6 @@ from spark_sync.reconcile.overrides import candidates, is_doubted
 
 _PROGRAM: Final = "ranger-cdap-sync"
 _NO_POLICY: Final = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Override:
-    """Manual override of a life; `user` is the new creator, empty for none."""
-
-    action: Literal["assign", "forget"]
-    before: Life
-    user: str
-    why: str
 
 
 @contextmanager
@@ -64,9 +53,19 @@ def on_record(audit: AuditTrail, record: AuditRecord) -> Iterator[None]:
         raise
 
 
-def audit_record(settings: Settings, override: Override, *, now: int) -> AuditRecord:
-    """Return the record of an override by the user who runs this program; `now` is in epoch milliseconds."""
-    return _record(settings, override.before, override.action, now=now, reason=_reason(override))
+def audit_record(settings: Settings, before: Life, user: str | None, why: str, *, now: int) -> AuditRecord:
+    """Return the record of a manual override by the user who runs this program; `now` is in epoch milliseconds.
+
+    `user` is the new creator, if there is one.
+    """
+    was = before.state.value
+    if is_doubted(before):
+        was += f", candidates: {', '.join(candidates(before)) or 'none known'}"
+    elif before.creator:
+        was += f", creator: {before.creator}"
+    what = f"creator is now {user}" if user else "no creator any more"
+    reason = f"{what} (before: {was}){f': {why.strip()}' if why.strip() else ''}"
+    return _record(settings, before, "assign" if user else "forget", now=now, reason=reason)
 
 
 @contextmanager
@@ -121,14 +120,3 @@ def account() -> str:
         name = str(os.getuid())
     caller = os.environ.get("SUDO_USER", "")
     return f"{name} (sudo: {caller})" if caller and caller != name else name
-
-
-def _reason(override: Override) -> str:
-    before = override.before
-    was = before.state.value
-    if is_doubted(before):
-        was += f", candidates: {', '.join(candidates(before)) or 'none known'}"
-    elif before.creator:
-        was += f", creator: {before.creator}"
-    what = f"creator is now {override.user}" if override.user else "no creator any more"
-    return f"{what} (before: {was}){f': {override.why.strip()}' if override.why.strip() else ''}"

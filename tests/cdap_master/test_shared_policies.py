@@ -165,7 +165,7 @@ def test_a_policy_in_an_older_form_is_updated_and_its_creator_is_never_refused(
         msgspec.structs.replace(ours, name="creator of upgraded", additional_resources=[])
     )
     with manual_ledger(place.job.settings) as ledger:
-        ledger.record([LedgerChange(life.entity, (replace(life, written=content_of(older)),))])
+        ledger.record([LedgerChange(None, replace(life, written=content_of(older)))])
 
     newer = msgspec.structs.replace(place.job.settings.sync, delegate_admin=True, regrant="auto")
     place.job.settings = msgspec.structs.replace(place.job.settings, sync=newer)

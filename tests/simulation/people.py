@@ -30,12 +30,11 @@ from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.ledger.life_changes import ended, restored, suspended
 from spark_sync.ledger.request import EntityRequest
 from spark_sync.reconcile.overrides import retry
-from spark_sync.reconcile.regrant import record, regrants
+from spark_sync.reconcile.regrant import regrants
 from tests.simulation.people_tools import TOOL, TOOLS, Documents, Tool, grant_rest
 from tests.simulation.pipeline import Killed, Killer, MemoryLedger
 
@@ -62,12 +61,12 @@ def _guids(entity: EntityId, number: int) -> frozenset[str]:
 
 
 @cache
-def _configured(delegate: bool, on_deletion: OnDeletion | None) -> tuple[Settings, PlanSettings]:
+def _configured(delegate: bool, on_deletion: OnDeletion | None) -> PlanSettings:
     sync = SyncSettings(username="sync", password=Secret("x"), delegate_admin=delegate, on_deletion=on_deletion)
     ranger = RangerSettings(url="http://127.0.0.1:1", service="cdap")
     settings = Settings(ranger=ranger, cdap=CdapSettings(instance="cdap"), sync=sync)
     gives = dict.fromkeys(("namespace", "dataset", "application"), ACCESS_TYPES)
-    return settings, replace(plan_settings(settings, unchanged_accesses), gives=gives, profile="p")
+    return replace(plan_settings(settings, unchanged_accesses), gives=gives, profile="p")
 
 
 def items_in(policy: Policy) -> Items:
@@ -254,7 +253,7 @@ class World:
     # The job
 
     def job(self, kill: int | None = None) -> None:
-        settings, planning = _configured(self.delegate, self.on_deletion)
+        planning = _configured(self.delegate, self.on_deletion)
         self.killer.at, self.killer.steps = kill, 0
         self.ranger.audited.clear()  # a killed run may have announced what it did not do
         admin: Any = self.ranger
@@ -265,10 +264,10 @@ class World:
             seen, self.noticed = look(ledger, admin, planning)
             if self.noticed and not self.may_notice:
                 self.ranger.breaches.append(f"law 11: {self.noticed}, but nobody restored it")
-            ledger.record([LedgerChange(life.entity, (life,)) for life in seen])
-            record(ledger, regrants(ledger, settings, planning, ranger=admin))
+            ledger.record(seen)
+            ledger.record(regrants(ledger, admin, planning, admin.list_policies(planning.service)))
             executor = StepExecutor(1, 0.0)
-            pushed = push(ledger, settings, admin, planning=planning, executor=executor, audited=self.audit)
+            pushed = push(ledger, admin, planning, executor=executor, audited=self.audit)
             assert pushed.error is None, pushed.error
             self.may_notice = False
         except Killed:

@@ -141,10 +141,10 @@ class MemoryLedger:
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.killer.step()
         for change in changes:
-            for number in change.dropped:
-                del self.rows[change.entity, number]
-            for life in change.lives:
-                self.rows[life.entity, life.number] = life
+            if change.after:
+                self.rows[change.after.entity, change.after.number] = change.after
+            else:
+                del self.rows[change.life.entity, change.life.number]
         self.killer.step()
 
     def enter_baseline(
@@ -202,12 +202,12 @@ class Pipeline:
 
     def fold(self, settings: FoldSettings) -> None:
         changes = (refold(self.ledger.history(entity), settings) for entity in sorted(self.ledger.entities()))
-        self.ledger.record([change for change in changes if change])
+        self.ledger.record([change for some in changes for change in some])
 
 
 def send(ledger: Ledger, ranger: MemoryRanger) -> Pushed:
     """Push what is pending in the ledger."""
-    pushed = push(ledger, _SETTINGS, ranger, planning=_PLANNING, executor=StepExecutor(1, 0.0))
+    pushed = push(ledger, ranger, _PLANNING, executor=StepExecutor(1, 0.0))
     assert pushed.error is None, pushed.error
     return pushed
 

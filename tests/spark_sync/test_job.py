@@ -19,7 +19,7 @@ from ranger_cdap.errors import ConfigError, InvalidInput, LeaseHeld
 from spark_sync.demo import RECORDING
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.manual import assign
+from spark_sync.reconcile.manual import override
 from spark_sync.report import RunReport
 from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger, Way, on_spark, settings_of
 from tests.spark_sync.killing import Killed, Step, kill_at, raise_killed
@@ -196,7 +196,7 @@ def test_a_grant_is_for_the_name_that_ranger_decides_by(
     assert "bob" in granted
     assert "alice" not in granted
     with pytest.raises(InvalidInput, match="`bob` is the creator"):
-        assign(settings, entity_id("dataset", ["ns1", "ds2"]), "alice", now=NOW)
+        override(settings, entity_id("dataset", ["ns1", "ds2"]), "alice", now=NOW)
 
 
 def rows_of(settings: Settings) -> dict[str, dict[Any, dict[str, Any]]]:

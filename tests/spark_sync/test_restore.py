@@ -61,7 +61,7 @@ def test_the_commands_of_the_page_put_every_grant_right(
 
     def record(*lives: Life) -> None:
         ledger = DeltaLedger(tmp_path / "state", "cdap")
-        ledger.record([LedgerChange(each.entity, (each,)) for each in lives])
+        ledger.record([LedgerChange(None, each) for each in lives])
         note_versions(ledger)
 
     def found(entity: EntityId) -> Life:

@@ -41,8 +41,8 @@ from spark_sync.sources.registry import configured_sources
 home = Path(sys.argv[1])
 source = SourceSettings(name="s", kind="audit", path=home / "inbox")
 settings = Settings(sync=SyncSettings(state_dir=home / "state", sources=(source,)))
-((configured, source),) = configured_sources(settings)
-print(Ingestion(settings, open_ledger(settings, None), None, {}, 1).read(configured, source).lines)
+((configured, source),) = configured_sources(settings.sync)
+print(Ingestion(settings.network, open_ledger(settings, None), None, {}, 1).read(configured, source).lines)
 """
 
 

@@ -124,16 +124,16 @@ def test_former_names_of_drift_stay_in_json() -> None:
 
 def test_what_an_assignment_and_forgetting_say(capsys: pytest.CaptureFixture[str]) -> None:
     lives = [row(State.APPLIED)]
-    print_changes(TABLE, assign(KV, lives, "bob", ALL, non_creators=(), decided=0).lives)
+    print_changes(TABLE, assign(KV, lives, "bob", ALL, non_creators=(), decided=0))
     assert capsys.readouterr().out.splitlines() == [
         "dataset:ns1.kv: the grant of `alice` is to be revoked",
         "dataset:ns1.kv: `bob` is its creator; their grant is pending",
         "the next `ranger-cdap sync run` sends it",
     ]
-    print_changes(TABLE, forget(KV, [row(State.UNCONFIRMED)], decided=0).lives)
+    print_changes(TABLE, forget(KV, [row(State.UNCONFIRMED)], decided=0))
     assert capsys.readouterr().out == "dataset:ns1.kv: it has no creator\n"
     contested = row(State.CONTESTED, creator=None, candidates=("alice", "bob"), former="alice", revoke=True)
-    print_changes(TABLE, assign(KV, [contested], "bob", ALL, non_creators=(), decided=0).lives)
+    print_changes(TABLE, assign(KV, [contested], "bob", ALL, non_creators=(), decided=0))
     assert "the grant of `alice` is to be revoked" in capsys.readouterr().out
 
 

@@ -227,7 +227,7 @@ def large_worlds(draw: st.DrawFn) -> World:
 def test_what_is_not_read_of_a_large_ledger_makes_no_difference(world: World, named: set[EntityId]) -> None:
     with TemporaryDirectory() as directory:
         ledger = DeltaLedger(Path(directory), "cdap")
-        ledger.record([LedgerChange(life.entity, (life,)) for life in world.lives])
+        ledger.record([LedgerChange(None, life) for life in world.lives])
         compared = lives_to_compare(ledger, world.policies, "cdap", named)
     event("all are read" if len(compared) == len(world.lives) else "some are read")
     found, expected = (find_drift(lives, world.policies, None, GIVING) for lives in (compared, world.lives))

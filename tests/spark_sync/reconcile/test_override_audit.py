@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from ranger_cdap.errors import AuditSinkError, ConfigError, InvalidInput, Ledger
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile import manual
-from spark_sync.reconcile.override_audit import Override, account, audit_record
+from spark_sync.reconcile.override_audit import account, audit_record
 from tests.disk_faults import full_disk
 from tests.spark_sync.reconcile.drift_fixtures import KV, changed, row
 
@@ -63,8 +63,8 @@ def audited(settings: Settings) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def assign(settings: Settings, user: str, **more: Any) -> Collection[Life]:
-    return manual.assign(settings, KV, user, now=NOW, **more)
+def assign(settings: Settings, user: str, **more: Any) -> list[Life | None]:
+    return [change.after for change in manual.override(settings, KV, user, now=NOW, **more)]
 
 
 def test_an_assignment_says_who_when_and_why(settings: Settings, ledger: LedgerInMemory) -> None:
@@ -78,7 +78,7 @@ def test_an_assignment_says_who_when_and_why(settings: Settings, ledger: LedgerI
 
 
 def test_forgetting_is_audited_too(settings: Settings, ledger: LedgerInMemory) -> None:
-    manual.forget(settings, KV, now=NOW)
+    manual.override(settings, KV, None, now=NOW)
     (found,) = audited(settings)
     assert (ledger.rows[0].state, found["access"]) == (State.KNOWN, "forget")
     assert found["reason"] == "no creator any more (before: contested, candidates: alice, bob)"
@@ -152,5 +152,5 @@ def test_the_record_names_who_called_sudo(settings: Settings, monkeypatch: pytes
     monkeypatch.delenv("SUDO_USER", raising=False)
     plain = account()
     monkeypatch.setenv("SUDO_USER", "carol")
-    record = audit_record(settings, Override("assign", CONTESTED, "bob", ""), now=NOW)
+    record = audit_record(settings, CONTESTED, "bob", "", now=NOW)
     assert record.reqUser == f"{plain} (sudo: carol)"
