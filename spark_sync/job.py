@@ -23,7 +23,7 @@ from spark_sync.ledger.fold import refold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_grants
 from spark_sync.ledger.lease import lease
-from spark_sync.ledger.ledger import Baseline, History, Ledger, LedgerChange, Scope
+from spark_sync.ledger.ledger import Baseline, History, LedgerChange, Scope
 from spark_sync.ledger.ledger_version import note_versions, verify
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, UNDECIDED_STATES, State
 from spark_sync.notify import notify
@@ -121,7 +121,7 @@ def run_once(
         if sync.confirm.url:
             # After the grants, which need not wait for CDAP; answers are folded once everything before them is read.
             progress("asking CDAP what exists")
-            ledger.add_events(confirm_round(settings, ledger.lives(UNDECIDED_STATES), marks, now=now))
+            ledger.add_events(confirm_round(settings, ledger.notes, ledger.lives(UNDECIDED_STATES), marks, now=now))
         if ledger.needs_maintenance(now):
             progress("maintaining the ledger")
             ledger.maintain(now=now, keep_days=sync.keep_days)
@@ -211,7 +211,7 @@ def known_until(sync: SyncSettings, marks: Mapping[str, Watermark], now: int) ->
     return watermarks.horizons(sync.sources, marks, now=now, hold_back=hold_back, skew=skew)
 
 
-def fold_new(ledger: Ledger, settings: FoldSettings) -> bool:
+def fold_new(ledger: DeltaLedger, settings: FoldSettings) -> bool:
     """Fold new events and record the lives that changed; return whether one of few events waits to be decided."""
     waits = False
 

@@ -21,7 +21,7 @@ from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings, own_right
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.rights_of_others import by_entity, entities_of, left_on
 from spark_sync.grants.went_back import sentence, went_back
-from spark_sync.ledger.ledger import Ledger, LedgerChange
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import DOUBTED_STATES, GRANTING_STATES, Life, State
 
 if TYPE_CHECKING:
@@ -82,7 +82,9 @@ def observe(
     return went_back
 
 
-def look(ledger: Ledger, ranger: PolicyRest, planning: PlanSettings, listed: Sequence[Policy] | None = None) -> Look:
+def look(
+    ledger: DeltaLedger, ranger: PolicyRest, planning: PlanSettings, listed: Sequence[Policy] | None = None
+) -> Look:
     """Return the lives that people's edits of policies, or a restore of Ranger, change.
 
     A policy of ours that is not listed is looked up.
@@ -119,7 +121,7 @@ def _is_seen(life: Life) -> bool:
     return life.state in _OBSERVED and bool(life.applied or life.taken)
 
 
-def _lives_on(policies: Iterable[Policy], ledger: Ledger, instance: str) -> list[Life]:
+def _lives_on(policies: Iterable[Policy], ledger: DeltaLedger, instance: str) -> list[Life]:
     """Return the lives of the entities that policies name."""
     named: set[EntityId] = set().union(*(entities_of(policy, instance) for policy in policies))
     return ledger.find_lives(entities=named) if named else []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import RangerAdminError
@@ -18,8 +18,11 @@ from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.rights_of_others import Audited, joined, may_revoke, revoke_rights
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import StepOutcome
-from spark_sync.ledger.ledger import Ledger, LedgerChange
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_UNREAD, Life, State
+
+if TYPE_CHECKING:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 CHUNK: Final = 5_000
 """Outcomes recorded at a time; a kill in a long back-fill repeats at most these."""
@@ -45,7 +48,7 @@ class Pushed(NamedTuple):
 
 
 def push(
-    ledger: Ledger,
+    ledger: DeltaLedger,
     rest: PolicyRest,
     planning: PlanSettings,
     *,
@@ -112,7 +115,7 @@ def _lanes(lives: Iterable[Life], planning: PlanSettings) -> Iterator[list[Step]
 
 
 def _without_rights_of_others(
-    ended: Sequence[StepOutcome], ledger: Ledger, ranger: PolicyRest, planning: PlanSettings, audited: Audited
+    ended: Sequence[StepOutcome], ledger: DeltaLedger, ranger: PolicyRest, planning: PlanSettings, audited: Audited
 ) -> tuple[list[StepOutcome], RangerAdminError | None]:
     """Return the outcomes once others have lost their rights on deleted entities, or are to be reported.
 
@@ -134,5 +137,5 @@ def _without_rights_of_others(
     return [each._replace(life=done.get((each.life.entity, each.life.number), each.life)) for each in ended], error
 
 
-def _record(ledger: Ledger, outcomes: Iterable[StepOutcome]) -> None:
+def _record(ledger: DeltaLedger, outcomes: Iterable[StepOutcome]) -> None:
     ledger.record((LedgerChange(step.life, life) for step, life, *_ in outcomes))

@@ -93,7 +93,8 @@ class _Change:
         pending, step = self._pending()
         match step:
             case CreateGrant() if content_of(step.policy) == life.written and not (edited and self.outdated):
-                return self._in_terms()
+                # By the terms of today its policy is what it is.
+                return replace(life, **self.given) if self.outdated or life.terms is None else life
             case NoOp():
                 return self._refused(step)
         return pending
@@ -117,10 +118,6 @@ class _Change:
         pending = self.life.become(State.PENDING, **self.given, reason="")
         (step,) = plan([pending], self.settings)
         return pending, step
-
-    def _in_terms(self) -> Life:
-        """Return the life with the terms of today, by which its policy is what it is."""
-        return replace(self.life, **self.given) if self.outdated or self.life.terms is None else self.life
 
     def _refused(self, step: NoOp) -> Life:
         """Return the life blocked, if its grant is not allowed any more; unchanged, if a plugin failed."""

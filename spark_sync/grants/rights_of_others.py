@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.named_entities import allows, exact_entity, named_entities
@@ -19,8 +19,10 @@ from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import overwritten
 from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.ledger.ledger import Ledger
 from spark_sync.ledger.life import RIGHTS_LEFT, RIGHTS_UNREAD, Life, State
+
+if TYPE_CHECKING:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 Audited = Callable[[Life, Policy], AbstractContextManager[None]]
 """Puts a removal on record: for the life of a deleted entity, from this policy."""
@@ -45,14 +47,18 @@ def entities_of(policy: Policy, instance: str) -> set[EntityId]:
 
 
 def left_on(
-    life: Life, named: Mapping[EntityId, Sequence[Policy]], ledger: Ledger, ranger: PolicyRest, planning: PlanSettings
+    life: Life,
+    named: Mapping[EntityId, Sequence[Policy]],
+    ledger: DeltaLedger,
+    ranger: PolicyRest,
+    planning: PlanSettings,
 ) -> Life:
     """Return a closed life with the rights of others on its entity as its reason."""
     found, _ = _others(life, named, ledger, ranger, planning)
     return replace(life, reason=_sentence(found))
 
 
-def shown_rights(ledger: Ledger) -> list[Life]:
+def shown_rights(ledger: DeltaLedger) -> list[Life]:
     """Return the closed lives on whose entities others have rights, as far as Ranger was read since their end."""
     return [life for life in ledger.lives_with_rights_left() if life.reason != RIGHTS_UNREAD]
 
@@ -69,7 +75,7 @@ def may_revoke(life: Life, planning: PlanSettings) -> bool:
 
 def revoke_rights(
     ended: Sequence[Life],
-    ledger: Ledger,
+    ledger: DeltaLedger,
     ranger: PolicyRest,
     planning: PlanSettings,
     audited: Audited = lambda _life, _policy: nullcontext(),
@@ -104,7 +110,11 @@ def revoke_rights(
 
 
 def _others(
-    life: Life, named: Mapping[EntityId, Sequence[Policy]], ledger: Ledger, ranger: PolicyRest, planning: PlanSettings
+    life: Life,
+    named: Mapping[EntityId, Sequence[Policy]],
+    ledger: DeltaLedger,
+    ranger: PolicyRest,
+    planning: PlanSettings,
 ) -> tuple[list[Policy], list[Policy]]:
     """Return the policies by which others have rights on an ended life's entity, and those that are to be revoked.
 

@@ -76,7 +76,10 @@ _NO_JOURNALS: Mapping[str, str] = {}
 
 
 class DeltaLedger:
-    """`spark_sync.ledger.ledger.Ledger` in Delta tables below one directory; one writer at a time (see `lease`)."""
+    """The memory of the sync job, of one CDAP instance: events, lives, baseline. All writes are idempotent.
+
+    It is in Delta tables below one directory; one writer at a time (see `lease`).
+    """
 
     def __init__(
         self, directory: Path, instance: str, spark: Callable[[], SparkSession] | None = None, *, few: int = FEW_EVENTS
@@ -102,7 +105,7 @@ class DeltaLedger:
         self._groups: tuple[tuple[TableVersion, TableVersion], list[tuple[GrantGroup, int]]] | None = None
 
     def add_events(self, events: Sequence[EntityEvent]) -> int:
-        """Implement `Ledger.add_events`."""
+        """Store the events whose (source, id) is new, CDAP's answers among them, and return their number."""
         return self.add_batches([event_batch(self.instance, events)])
 
     def add_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
@@ -117,7 +120,10 @@ class DeltaLedger:
         return count
 
     def fold(self, decide: Decide) -> None:
-        """Implement `Ledger.fold`; of many events `decide` runs where Spark's executors are."""
+        """Apply `decide` to each entity with events that are not folded yet, and record the changes in one step.
+
+        `decide` may run on another machine.
+         Of many events `decide` runs where Spark's executors are."""
         touched, events = self._touched()
         spark = self._spark if events > self._few else None
         tasks = on_spark(spark) if spark else here
@@ -125,28 +131,30 @@ class DeltaLedger:
         self._append_changes(list(tasks(partial(fold_part, decide, self.instance), parts)))
 
     def mark_folded(self, scope: Scope) -> None:
-        """Implement `Ledger.mark_folded`."""
+        """Note that everything in that scope is folded and recorded."""
         folded = self._progress().folded
         # Rounds count up by one; only if the progress was lost do the events hold more of them.
-        newest = folded + 1 if folded else self._one(self._queries.newest_round())["newest"]
+        newest = (
+            folded + 1 if folded else self._one(self._queries.rows("events", selected="max(round) AS newest"))["newest"]
+        )
         if newest is not None:
             self.notes.write(_PROGRESS, FoldProgress(newest, scope))
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
-        """Implement `Ledger.record`."""
+        """Write and drop lives by (entity, number), all or none."""
         rows = (change_row(self.instance, change) for change in changes if change.after != change.before)
         self._append_changes(list(batches(CHANGES, rows)))
 
     def lives(self, states: Collection[State]) -> list[Life]:
-        """Implement `Ledger.lives`."""
+        """Return the lives in one of those states, by entity and number."""
         return self._lives(f"state IN ({quoted(*(state.value for state in states))})")
 
     def lives_of(self, entity: EntityId) -> list[Life]:
-        """Implement `Ledger.lives_of`."""
+        """Return all lives of one entity, by number."""
         return self._lives(f"entity = {quoted(str(entity))}")
 
     def lives_with_rights_left(self) -> list[Life]:
-        """Implement `Ledger.lives_with_rights_left`."""
+        """Return the closed lives on whose entities others have rights, or may have (`RIGHTS_LEFT`)."""
         return self._lives(f"state = {quoted(State.CLOSED.value)} AND reason LIKE {quoted(f'%{RIGHTS_LEFT}%')}")
 
     def lives_with_grants(self) -> list[Life]:
@@ -183,20 +191,27 @@ class DeltaLedger:
 
     def ahead(self, now: int, latest: int) -> int:
         """Return the number of events that began later than `now`, or were received later than `latest`."""
-        found = self._one(self._queries.events(f"started > {now} OR received > {latest}", "count(*) AS ahead"))
+        found = self._one(self._queries.rows("events", f"started > {now} OR received > {latest}", "count(*) AS ahead"))
         return int(found["ahead"])
 
     def grant_groups(self) -> list[tuple[GrantGroup, int]]:
-        """Implement `Ledger.grant_groups`; counted again only if lives changed."""
+        """Return the groups of lives that are alike in everything settings decide, each with its size.
+
+        They are counted again only if lives changed.
+        """
         versions = self._tables.versions()
         lives = versions["changes"], versions["ledger"]
         if self._groups is None or self._groups[0] != lives:
-            self._groups = lives, self._count_groups()
+            selected = "state, type, accesses, terms, creator IS NOT NULL AS has_creator, count(*) AS lives"
+            rows = self._tables.query(f"{self._queries.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5")
+            groups = [({**row, "accesses": row["accesses"] or ()}, row["lives"]) for row in rows]
+            self._groups = lives, [(msgspec.convert(group, GrantGroup), size) for group, size in groups]
         return self._groups[1]
 
     def baseline(self) -> Baseline | None:
-        """Implement `Ledger.baseline`."""
-        row = next(self._tables.query(self._queries.newest_baseline()), None)
+        """Return the newest inventory; `None` without one."""
+        rows = self._tables.query(self._queries.rows("baseline"))
+        row = max(rows, key=lambda row: row["taken"], default=None)
         return None if row is None else Baseline(row["taken"], dict(row["journals"] or ()))
 
     def enter_baseline(
@@ -206,14 +221,18 @@ class DeltaLedger:
         versions: Mapping[EntityId, tuple[str, ...]] = _NO_VERSIONS,
         journals: Mapping[str, str] = _NO_JOURNALS,
     ) -> int:
-        """Implement `Ledger.enter_baseline`."""
+        """Enter an inventory: entities without an open life become known; return how many. All events are folded again.
+
+        `journals`: the journal of each source at that time.
+        """
         found = sorted(set(entities))
         existing = {row["entity"] for row in self._tables.query(self._queries.lives(EXISTING, "DISTINCT entity"))}
         former: dict[EntityId, list[Life]] = {}
         for old in self._lives(OF_OTHERS):
             former.setdefault(old.entity, []).append(old)
         missing = [entity for entity in found if str(entity) not in existing]
-        changed = {row["entity"] for row in self._tables.query(self._queries.changed_entities())}
+        changes = self._tables.query(self._queries.rows("changes", selected="DISTINCT entity"))
+        changed = {row["entity"] for row in changes}
         # The time first: after a kill here, creations up to that time no longer count, and repeating the command
         # enters the entities.
         row = {"instance": self.instance, "taken": taken, "entities": len(found), "journals": list(journals.items())}
@@ -283,18 +302,19 @@ class DeltaLedger:
             if row["others"]:
                 above.add((entity, row["child"]))
         if above:
-            spaces = sorted({entity.parts[0] for entity, _ in above})
-            known = {entity_of(row): row["is_open"] for row in self._tables.query(self._queries.lives_in(spaces))}
+            inside = f"namespace IN ({quoted(*sorted({entity.parts[0] for entity, _ in above}))})"
+            lives = f"{self._queries.lives(inside, 'type, parts, bool_or(ended IS NULL) AS is_open')} GROUP BY 1, 2"
+            known = {entity_of(row): row["is_open"] for row in self._tables.query(lives)}
             if any(child for _, child in above):  # a check may mean what has no life yet
-                reported = map(entity_of, self._tables.query(self._queries.events_in(spaces)))
-                known = dict.fromkeys(reported, False) | known
+                own = self._queries.rows("events", f"{inside} AND coalesce(child, '') = ''", "DISTINCT type, parts")
+                known = dict.fromkeys(map(entity_of, self._tables.query(own)), False) | known
             touched |= {entity for entity, is_open in known.items() if is_reached(entity, above, is_open=is_open)}
         return touched, events
 
     def _part(self, entities: tuple[EntityId, ...]) -> HistoryPart:
         lives = self._tables.batches(self._queries.lives(is_one_of(entities)))
         return HistoryPart(
-            entities, tuple(lives), tuple(self._tables.batches(self._queries.events(may_concern(entities))))
+            entities, tuple(lives), tuple(self._tables.batches(self._queries.rows("events", may_concern(entities))))
         )
 
     def _append_changes(self, changes: Iterable[pa.RecordBatch]) -> None:
@@ -311,10 +331,6 @@ class DeltaLedger:
         rows = self._tables.query(self._queries.lives(condition))
         return sorted(map(life_of, rows), key=lambda life: (str(life.entity), life.number))
 
-    def _count_groups(self) -> list[tuple[GrantGroup, int]]:
-        rows = self._tables.query(self._queries.groups())
-        return [(msgspec.convert({**row, "accesses": row["accesses"] or ()}, GrantGroup), row["lives"]) for row in rows]
-
     def _unknown(self, events: pa.Table) -> pa.Table:
         """Return those of the rows of `NEW_EVENTS` whose key is not stored, each key once."""
         keys = list(zip(events["source"].to_pylist(), events["id"].to_pylist(), strict=True))
@@ -324,8 +340,8 @@ class DeltaLedger:
         seen = {
             (source, row["id"])
             for source, ids in by_source.items()
-            for start in range(0, len(ids), _IDS_A_QUERY)
-            for row in self._tables.query(self._queries.known_ids(source, ids[start : start + _IDS_A_QUERY]))
+            for some in (ids[start : start + _IDS_A_QUERY] for start in range(0, len(ids), _IDS_A_QUERY))
+            for row in self._tables.query(self._queries.known_ids(source, some))
         }
         new = []
         for key in keys:

@@ -1,17 +1,16 @@
-"""`Ledger`: the memory of the sync job: events, lives, baseline. An interface, so that the job knows no tables."""
+"""What the ledger records and is asked for: changes of lives, histories, how far they are decided."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.ledger.event import EntityEvent
-from spark_sync.ledger.grant_terms import GrantGroup
-from spark_sync.ledger.life import PENDING_STATES, Life, State
+from spark_sync.ledger.life import PENDING_STATES, Life
 
 FEW_EVENTS: Final = 50_000
 """New events up to which the fold needs no Spark."""
@@ -95,52 +94,3 @@ class Baseline:
     def counts_for(self, journals: Mapping[str, str]) -> bool:
         """Return whether the journals are complete since it was taken: one that began later lacks the time before."""
         return all(self.journals.get(source) == journal for source, journal in journals.items())
-
-
-class Ledger(Protocol):
-    """Ledger of one CDAP instance. All writes are idempotent."""
-
-    def add_events(self, events: Sequence[EntityEvent]) -> int:
-        """Store the events whose (source, id) is new, CDAP's answers among them, and return their number."""
-
-    def fold(self, decide: Decide) -> None:
-        """Apply `decide` to each entity with events that are not folded yet, and record the changes in one step.
-
-        `decide` may run on another machine.
-        """
-
-    def mark_folded(self, scope: Scope) -> None:
-        """Note that everything in that scope is folded and recorded."""
-
-    def record(self, changes: Iterable[LedgerChange]) -> None:
-        """Write and drop lives by (entity, number), all or none."""
-
-    def lives(self, states: Collection[State]) -> list[Life]:
-        """Return the lives in one of those states, by entity and number."""
-
-    def lives_of(self, entity: EntityId) -> list[Life]:
-        """Return all lives of one entity, by number."""
-
-    def find_lives(self, *, entities: Collection[EntityId]) -> list[Life]:
-        """Return all lives of these entities, by entity and number; with none of all."""
-
-    def lives_with_rights_left(self) -> list[Life]:
-        """Return the closed lives on whose entities others have rights, or may have (`RIGHTS_LEFT`)."""
-
-    def grant_groups(self) -> list[tuple[GrantGroup, int]]:
-        """Return the groups of lives that are alike in everything settings decide, each with its size."""
-
-    def baseline(self) -> Baseline | None:
-        """Return the newest inventory; `None` without one."""
-
-    def enter_baseline(
-        self,
-        taken: int,
-        entities: Iterable[EntityId],
-        versions: Mapping[EntityId, tuple[str, ...]],
-        journals: Mapping[str, str],
-    ) -> int:
-        """Enter an inventory: entities without an open life become known; return how many. All events are folded again.
-
-        `journals`: the journal of each source at that time.
-        """

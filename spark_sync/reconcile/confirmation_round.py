@@ -10,18 +10,17 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.config import Settings, SourceSettings, SyncSettings
 from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.life import Life
-from spark_sync.ledger.state_file import write_state
+from spark_sync.ledger.notes import Notes
 from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import CdapAnswer, Round, events_of, questions
 from spark_sync.sources import watermarks
@@ -37,7 +36,7 @@ FIRST_PAUSE: Final = 10_000
 LONGEST_PAUSE: Final = 600_000
 """Milliseconds until the same question is asked again; doubled each time, so that a long doubt costs little."""
 
-FILE: Final = "confirmation.json"
+_QUESTIONS: Final = "questions"
 
 _LIMITS: Final = HttpLimits(read_timeout=10.0, attempts=1)
 
@@ -85,6 +84,7 @@ def recorded_questions(
 
 def confirm_round(
     settings: Settings,
+    notes: Notes,
     lives: Sequence[Life],
     known: Mapping[str, Watermark],
     *,
@@ -98,6 +98,7 @@ def confirm_round(
     Answers are dated by the journal of a decision service; without one CDAP is not asked.
 
     Args:
+        notes: those of the ledger, which remember the questions.
         lives: those in a state of `UNDECIDED_STATES`.
         known: the watermarks that this run has read, by source; the answers are dated by one of these journals.
         now: the time of the run, in epoch milliseconds.
@@ -105,13 +106,12 @@ def confirm_round(
 
     Raises:
         ConfigError: an address, the token or a file of certificates of `sync.confirm` cannot be used.
-        SyncError: the state directory cannot be written.
+        SyncError: the notes cannot be read or written.
     """
     if not settings.sync.confirm.url:
         return []
-    directory = settings.sync.state_dir
-    asked = _read(directory)
-    entities, journal = due(lives, asked, now), _journal(settings, known, now)
+    asked = notes.read(_QUESTIONS, dict[str, LastQuestion]) or {}
+    entities, journal = due(lives, asked, now), _journal(settings.sync, known, now)
     if not entities or journal is None:
         return []
     source, before = journal
@@ -120,16 +120,16 @@ def confirm_round(
     if ended is None:
         logger.warning("CDAP's answers are discarded: the decision service of source `%s` is silent", source.name)
         return []
-    write_state(directory / FILE, recorded_questions(lives, asked, entities, now))
+    notes.write(_QUESTIONS, recorded_questions(lives, asked, entities, now))
     return list(events_of(found, Round(str(now), source.name, before.watermark, ended)))
 
 
-def _journal(settings: Settings, known: Mapping[str, Watermark], now: int) -> tuple[SourceSettings, Watermark] | None:
+def _journal(sync: SyncSettings, known: Mapping[str, Watermark], now: int) -> tuple[SourceSettings, Watermark] | None:
     """Return the source whose journal has the latest watermark, and that watermark; none silent, ahead or replaced."""
-    since = now - round(settings.sync.hold_back * 1000)
+    since = now - round(sync.hold_back * 1000)
     found = [
         (source, watermark)
-        for source in watermarks.journalled_sources(settings.sync.sources)
+        for source in watermarks.journalled_sources(sync.sources)
         if (watermark := _read_one(source)) is not None
         and since <= watermark.watermark <= now + MOST_AHEAD
         and source.name in known
@@ -176,11 +176,3 @@ def _why(life: Life) -> str:
 
 def _pause(times: int) -> int:
     return min(LONGEST_PAUSE, FIRST_PAUSE << min(times - 1, 10))
-
-
-def _read(directory: Path) -> dict[str, LastQuestion]:
-    """Read the recorded questions; a lost record only repeats some."""
-    try:
-        return msgspec.json.decode((directory / FILE).read_bytes(), type=dict[str, LastQuestion])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return {}

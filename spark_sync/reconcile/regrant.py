@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
@@ -21,11 +21,14 @@ from spark_sync.grants.policy_rest import PolicyRest, policy_rest
 from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.grants.writer import StepOutcome
-from spark_sync.ledger.ledger import Ledger, LedgerChange
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Facts
 from spark_sync.reconcile.manual import manual_ledger
 from spark_sync.reconcile.reconcile import gather_facts
+
+if TYPE_CHECKING:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 FOLLOWING_STATES: Final = (State.KNOWN, State.PENDING, State.APPLIED, State.FAILED)
 """The states of lives whose grant settings may decide."""
@@ -85,7 +88,7 @@ def regrant(
 
 
 def regrants(
-    ledger: Ledger,
+    ledger: DeltaLedger,
     ranger: PolicyRest,
     planning: PlanSettings,
     policies: Sequence[Policy],

@@ -18,10 +18,11 @@ from spark_sync.grants.push import Pushed, push
 from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
+from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.ledger import History, Ledger, LedgerChange
+from spark_sync.ledger.ledger import History, LedgerChange
 from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
 from spark_sync.ledger.matching import concerns
 from tests.spark_sync.reconcile.drift_fixtures import signature
@@ -205,7 +206,7 @@ class Pipeline:
         self.ledger.record([change for some in changes for change in some])
 
 
-def send(ledger: Ledger, ranger: MemoryRanger) -> Pushed:
+def send(ledger: DeltaLedger, ranger: MemoryRanger) -> Pushed:
     """Push what is pending in the ledger."""
     pushed = push(ledger, ranger, _PLANNING, executor=StepExecutor(1, 0.0))
     assert pushed.error is None, pushed.error

@@ -15,13 +15,13 @@ from spark_sync.cli import status as status_command
 from spark_sync.cli.lives import print_changes
 from spark_sync.cli.reconcile import print_comparison, to_json
 from spark_sync.ledger.life import State
-from spark_sync.reconcile.drift import DriftFinding, find_drift
+from spark_sync.reconcile.drift import DriftFinding
 from spark_sync.reconcile.overrides import assign, forget
 from spark_sync.reconcile.reconcile import gather_facts
 from spark_sync.reconcile.repair import RepairAction
 from spark_sync.status import StatusReport
 from tests.spark_sync.grants.fixtures import item
-from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, inventory, ours, row
+from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, find_drift, inventory, ours, row
 
 EDITED = ours(policy_items=[item("bob", "read")])
 TABLE = Invocation()

@@ -19,6 +19,7 @@ from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, Life, State
+from spark_sync.reconcile.drift import DriftFinding, drift_of, survey
 
 ALL = ("read", "write", "admin", "execute")
 KV = EntityId("dataset", ("ns1", "kv"))
@@ -120,3 +121,10 @@ def push(lives: Iterable[Life], ranger: RangerInMemory) -> list[Life]:
     lanes = (list(steps) for _, steps in groupby(plan(owed, SETTINGS), key=lambda step: step.life.entity))
     outcomes = StepExecutor(1, 0).carry_out(lanes, ranger)
     return changed(before, [LedgerChange(None, life) for _, life, *_ in outcomes])
+
+
+def find_drift(
+    lives: Iterable[Life], policies: Iterable[Policy], inventory: Inventory | None, settings: PlanSettings
+) -> list[DriftFinding]:
+    """All differences, by entity."""
+    return [found for facts in survey(lives, policies, inventory, settings) for found in drift_of(facts, settings)]

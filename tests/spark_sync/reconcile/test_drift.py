@@ -15,11 +15,11 @@ from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.observe import observed
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.drift import RELEASED, find_drift, survey
+from spark_sync.reconcile.drift import RELEASED, survey
 from spark_sync.reconcile.inventory import listings
 from spark_sync.reconcile.repair import RepairAction, Repairs, actions, repair_all
 from tests.spark_sync.grants.fixtures import item, resource
-from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, changed, inventory, ours, row
+from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, changed, find_drift, inventory, ours, row
 
 WIDENED = ours(policy_items=[*ours().policy_items, item("bob", "read")])
 EDITED = ours(policy_items=[item("bob", "read")])

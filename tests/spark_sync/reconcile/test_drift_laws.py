@@ -21,7 +21,7 @@ from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import NO_ACCESS_BY_PROFILE
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.drift import Drift, find_drift, survey
+from spark_sync.reconcile.drift import Drift, survey
 from spark_sync.reconcile.reconcile import lives_to_compare
 from spark_sync.reconcile.repair import RepairAction, Repairs, repair_all
 from tests.spark_sync.grants.fixtures import item, resource
@@ -33,6 +33,7 @@ from tests.spark_sync.reconcile.drift_fixtures import (
     SETTINGS,
     RangerInMemory,
     changed,
+    find_drift,
     inventory,
     ours,
     push,
