@@ -80,20 +80,21 @@ def run_once(
     sources = configured_sources(sync)
     with lease(sync.state_dir), spark_errors():
         planning = plan_settings(settings, names=(names or RangerNames(settings)).current())
-        ledger = ledger or open_ledger(settings, spark, few)
+        ledger = ledger or DeltaLedger(sync.state_dir, settings.cdap.instance, spark, few=few.events)
         before = verify(ledger, noting=True)
         # Before the files are listed: a watermark promises that they exist already.
         marks = watermarks.read(sync.sources)
         ingestion = Ingestion(settings.network, ledger, spark, marks, now, few, progress)
         reports = [ingestion.read(configured, source) for configured, source in sources]
         progress("folding events into lives")
-        undecided = fold_new(ledger, fold_settings(sync, planning, ledger.baseline(), marks, now))
+        known = known_until(sync, marks, now)
+        undecided = fold_new(ledger, fold_settings(sync, planning, ledger.baseline(), marks, known))
         if dry:
             note_versions(ledger)
             progress("planning grants")
             return RunReport(
                 tuple(reports),
-                silent=known_until(sync, marks, now).silent,
+                silent=known.silent,
                 planned=tuple(plan(ledger.lives(PUSH_STATES), planning)),
                 counts=counts_of(ledger.grant_groups()),
                 outdated=_outdated(ledger, planning),
@@ -149,18 +150,9 @@ def run_once(
             error=error,
             notified=notified,
             undecided=undecided,
-            silent=known_until(sync, marks, now).silent,
+            silent=known.silent,
             went_back=went_back,
         )
-
-
-def open_ledger(settings: Settings, spark: Callable[[], SparkSession], few: Few = FEW) -> DeltaLedger:
-    """Open the ledger of the settings.
-
-    Raises:
-        SyncError: it cannot be read or created.
-    """
-    return DeltaLedger(settings.sync.state_dir, settings.cdap.instance, spark, few=few.events)
 
 
 def _outdated(ledger: DeltaLedger, planning: PlanSettings) -> OutdatedGrants:
@@ -172,13 +164,12 @@ def fold_settings(
     planning: PlanSettings,
     baseline: Baseline | None,
     marks: Mapping[str, Watermark],
-    now: int,
+    known: watermarks.Horizons,
 ) -> FoldSettings:
     """Return the settings of the fold, with the profile's resultant privileges and the watermarks.
 
-    A baseline counts only if every current journal existed when it was taken.
+    A baseline counts only if every current journal existed when it was taken. `known`: how far events are decided.
     """
-    known = known_until(sync, marks, now)
     journals = {name: mark.service for name, mark in marks.items()}
     counts = baseline is not None and baseline.counts_for(journals)
     return FoldSettings(

@@ -32,11 +32,6 @@ def policy_text(life: Life) -> str:
     return str(life.policy_id) if life.policy_id >= 0 else ""
 
 
-def former_terms(life: Life | None) -> str:
-    """Return the settings that decided the grant of a life, in a few words."""
-    return terms_text(life.terms if life else None)
-
-
 def terms_text(terms: GrantTerms | None) -> str:
     """Return settings of grants in a few words."""
     return "not recorded" if terms is None else str(terms)

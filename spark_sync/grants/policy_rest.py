@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from ranger_cdap.config import Settings
+from ranger_cdap.errors import ConfigError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.policy import Policy
@@ -36,9 +37,11 @@ def policy_rest(settings: Settings, given: PolicyRest | None = None) -> Abstract
     Nothing is sent yet.
 
     Raises:
-        ConfigError: the address or a file of certificates cannot be used.
+        ConfigError: the account is not set, or the address or a file of certificates cannot be used.
     """
     sync = settings.sync
     if given:
         return nullcontext(given)
+    if settings.ranger.auth == "basic" and not sync.username:
+        raise ConfigError("`sync.username` is not set: it is the account by which grants are written into Ranger")
     return RangerAdmin.connect(settings, sync.username, sync.password, rate=sync.rate, source=AccountSource.SYNC)

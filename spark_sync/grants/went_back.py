@@ -26,15 +26,15 @@ from spark_sync.ledger.life import DOUBTED_STATES, RELEASED, Life, State
 _SEVERAL: Final = 2
 _WRITTEN: Final = (State.APPLIED, State.PENDING, State.FAILED)
 
-Found = Sequence[tuple[Life, Policy | None]]
-"""Lives, each with its newest policy in Ranger."""
 
-
-def went_back(found: Found, policies: Mapping[str, Policy], instance: str) -> list[LedgerChange] | None:
+def went_back(
+    found: Sequence[tuple[Life, Policy | None]], policies: Mapping[str, Policy], instance: str
+) -> list[LedgerChange] | None:
     """Return the lives that are to be healed; `None` if nothing shows that Ranger went back.
 
     Args:
-        found: all lives with a grant or a doubt, and those others of which a policy is there.
+        found: all lives with a grant or a doubt, and those others of which a policy is there, each with its newest
+            policy in Ranger.
         policies: all by their guids.
     """
     newest = max((there.id or -1 for life, there in found if there and there.id == life.policy_id), default=-1)

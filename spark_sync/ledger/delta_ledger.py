@@ -17,7 +17,6 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life
-from spark_sync.ledger.fold_progress import FoldProgress
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.histories import (
@@ -30,7 +29,7 @@ from spark_sync.ledger.histories import (
     may_concern,
     parts_of,
 )
-from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, Decide, LedgerChange, Scope, differences
+from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, Decide, FoldProgress, LedgerChange, Scope, differences
 from spark_sync.ledger.ledger_queries import (
     EXISTING,
     LAST_CHANGE,
@@ -115,7 +114,7 @@ class DeltaLedger:
             new = self._unknown(some)
             if new.num_rows:
                 rounds = pa.repeat(round_, new.num_rows)
-                self._tables.append("events", new.append_column("round", rounds).to_batches())
+                self._tables.write("events", new.append_column("round", rounds).to_batches())
                 count += new.num_rows
         return count
 
@@ -236,7 +235,7 @@ class DeltaLedger:
         # The time first: after a kill here, creations up to that time no longer count, and repeating the command
         # enters the entities.
         row = {"instance": self.instance, "taken": taken, "entities": len(found), "journals": list(journals.items())}
-        self._tables.append("baseline", batches(BASELINE, [row]))
+        self._tables.write("baseline", batches(BASELINE, [row]))
         self.record(
             change
             for entity in missing
@@ -247,7 +246,7 @@ class DeltaLedger:
         others = (entity for entity in missing if entity not in former and str(entity) not in changed)
         first = (known_life(entity, (), taken, versions.get(entity)) for entity in others)
         # No other row has their keys, not even one of a dropped life, so they need not be changes.
-        self._tables.append("ledger", batches(LIVES, (life_row(self.instance, life) for life in first if life)))
+        self._tables.write("ledger", batches(LIVES, (life_row(self.instance, life) for life in first if life)))
         self.notes.write(_PROGRESS, FoldProgress())
         return len(missing)
 
@@ -324,7 +323,7 @@ class DeltaLedger:
             last = self._one(LAST_CHANGE)["last"]
             sequence = pa.array(range(last + 1, last + 1 + rows.num_rows), pa.int64())
             place = CHANGES.get_field_index("sequence")
-            self._tables.append("changes", rows.set_column(place, CHANGES.field(place), sequence).to_batches())
+            self._tables.write("changes", rows.set_column(place, CHANGES.field(place), sequence).to_batches())
 
     def _lives(self, condition: str) -> list[Life]:
         """Return the lives, by entity and number."""

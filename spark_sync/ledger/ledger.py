@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+import msgspec
+
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.ledger.event import EntityEvent
@@ -82,6 +84,16 @@ class Scope:
     until: int = 0
     latest: int = 0
     skew: int = 0
+
+
+class FoldProgress(msgspec.Struct, frozen=True):
+    """Progress of the fold: the last folded round, and how far its rounds are decided.
+
+    Losing it costs only time, because folding is idempotent.
+    """
+
+    folded: int = 0
+    scope: Scope = Scope()
 
 
 @dataclass(frozen=True, slots=True)

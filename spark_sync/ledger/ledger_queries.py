@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spark_sync.ledger.event import NEVER, Stage
-from spark_sync.ledger.fold_progress import FoldProgress
+from spark_sync.ledger.ledger import FoldProgress
 from spark_sync.ledger.ledger_rows import CHANGES, EVENTS, LIVES
 from spark_sync.ledger.life import UNDECIDED_STATES, State
 

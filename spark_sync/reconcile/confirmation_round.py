@@ -24,7 +24,7 @@ from spark_sync.ledger.notes import Notes
 from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import CdapAnswer, Round, events_of, questions
 from spark_sync.sources import watermarks
-from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
+from spark_sync.sources.cdap_http import CdapHttp
 from spark_sync.sources.line_reader import MOST_AHEAD
 
 logger = logging.getLogger(__name__)
@@ -37,8 +37,6 @@ LONGEST_PAUSE: Final = 600_000
 """Milliseconds until the same question is asked again; doubled each time, so that a long doubt costs little."""
 
 _QUESTIONS: Final = "questions"
-
-_LIMITS: Final = HttpLimits(read_timeout=10.0, attempts=1)
 
 AskCdap = Callable[[Sequence[EntityId]], dict[EntityId, CdapAnswer]]
 
@@ -61,7 +59,12 @@ def due(lives: Iterable[Life], asked: Mapping[str, LastQuestion], now: int, most
     for entity in questions(of_entity.values()):
         life = of_entity[entity]
         last = asked.get(str(entity))
-        if last is None or last.why != _why(life) or now >= last.at + _pause(last.times) or now < last.at:
+        if (
+            last is None
+            or last.why != _why(life)
+            or now >= last.at + min(LONGEST_PAUSE, FIRST_PAUSE << min(last.times - 1, 10))
+            or now < last.at
+        ):
             waiting.append((last.at if last else 0, life.begun, entity))
     return [entity for *_, entity in sorted(waiting)[:most]]
 
@@ -155,7 +158,8 @@ def confirm_clients(settings: Settings) -> Iterator[tuple[CdapHttp, EvaluationCl
             confirm.url,
             network=settings.network,
             token_file=confirm.token_file,
-            limits=_LIMITS,
+            read_timeout=10.0,
+            attempts=1,
         ) as cdap,
         EvaluationClient(settings) as service,
     ):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import cache
 from typing import Final
 
 from msgspec.structs import replace
@@ -23,18 +24,13 @@ _PROGRAM: Final = "ranger-cdap-sync"
 _NO_POLICY: Final = -1
 
 
-@contextmanager
-def override_audit(settings: Settings) -> Iterator[AuditTrail]:
-    """Open the sinks of `[audit]`; on return all records are delivered or spooled on disk.
+def override_audit(settings: Settings) -> closing[AuditTrail]:
+    """Open the sinks of `[audit]`; at the end all records are delivered or spooled on disk.
 
     Raises:
         ConfigError: the sinks are not usable.
     """
-    trail = open_trail(settings, audit_sinks(plugin_manager()))
-    try:
-        yield trail
-    finally:
-        trail.close()
+    return closing(open_trail(settings, audit_sinks(plugin_manager())))
 
 
 @contextmanager
@@ -76,18 +72,16 @@ def removal_audit(settings: Settings, *, now: int) -> Iterator[Audited]:
         ConfigError: the sinks are not usable.
     """
     with ExitStack() as opened:
-        trails: list[AuditTrail] = []
+        trail = cache(lambda: opened.enter_context(override_audit(settings)))
 
         def audited(life: Life, policy: Policy) -> AbstractContextManager[None]:
-            if not trails:
-                trails.append(opened.enter_context(override_audit(settings)))
             given = (
                 f"{', '.join(sorted(item.access_types()))} of {', '.join([*item.users, *item.groups, *item.roles])}"
                 for item in policy.policy_items
             )
             reason = f"{life.entity} was deleted; revoked by `sync.on_deletion` in `{policy.name}`: {'; '.join(given)}"
             record = _record(settings, life, "revoke", now=now, reason=reason, policy=policy.id)
-            return on_record(trails[0], record)
+            return on_record(trail(), record)
 
         yield audited
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import EntityId
@@ -16,23 +15,13 @@ from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest, policy_rest
 from spark_sync.grants.rights_of_others import by_entity
-from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.drift import Drift, DriftFinding, Facts, drift_of, named_entity, survey, unrecorded
+from spark_sync.reconcile.drift import Drift, Facts, drift_of, named_entity, survey, unrecorded
 from spark_sync.reconcile.manual import manual_ledger
-from spark_sync.reconcile.repair import RepairAction, repair_all
+from spark_sync.reconcile.repair import RepairAction, Repairs, repair_all
 
 if TYPE_CHECKING:
     from spark_sync.ledger.delta_ledger import DeltaLedger
-
-
-@dataclass(frozen=True, slots=True)
-class ReconcileReport:
-    """Result of a comparison: findings that are left, findings settled by the action, and the changes written."""
-
-    left: tuple[DriftFinding, ...]
-    settled: tuple[DriftFinding, ...] = ()
-    changes: tuple[LedgerChange, ...] = ()
 
 
 def reconcile(
@@ -42,7 +31,7 @@ def reconcile(
     action: RepairAction | None = None,
     entities: Collection[EntityId] = (),
     ranger: PolicyRest | None = None,
-) -> ReconcileReport:
+) -> Repairs:
     """Compare and, with an action, repair the findings it can settle. Ranger is only read.
 
     Args:
@@ -66,11 +55,10 @@ def reconcile(
             )
             known = gather_facts(lives, policies, inventory, planning, rest, entities)
         if action is None:
-            found = (finding for facts in known for finding in drift_of(facts, planning))
-            return ReconcileReport(tuple(found))
+            return Repairs((), (), tuple(finding for facts in known for finding in drift_of(facts, planning)))
         repairs = repair_all(known, planning, action)
         ledger.record(repairs.changes)
-    return ReconcileReport(repairs.left, repairs.settled, repairs.changes)
+    return repairs
 
 
 def lives_to_compare(

@@ -375,7 +375,7 @@ def test_rows_are_read_as_they_were_written_wherever_they_were_moved(
         ]
         for name, schema, rows, read, moved in written:
             known = {str(n): row | {"instance": str(n)} for n, row in enumerate(rows)}
-            tables.append(name, batches(schema, known.values()))
+            tables.write(name, batches(schema, known.values()))
             for again in (False, True):
                 if again:
                     tables.rewrite(name, moved)
