@@ -124,7 +124,7 @@ def _others(
     """
     if not (policies := named.get(life.entity)):
         return [], []
-    later = [each for each in ledger.lives_of(life.entity) if each.number > life.number]
+    later = [each for each in ledger.find_lives(entities=[life.entity]) if each.number > life.number]
     begun = min((each.begun.time for each in later if each.state is not State.UNCONFIRMED), default=None)
     ours = {each.policy_id for each in later}
     if begun is not None or may_revoke(life, planning):

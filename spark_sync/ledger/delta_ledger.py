@@ -148,10 +148,6 @@ class DeltaLedger:
         """Return the lives in one of those states, by entity and number."""
         return self._lives(f"state IN ({quoted(*(state.value for state in states))})")
 
-    def lives_of(self, entity: EntityId) -> list[Life]:
-        """Return all lives of one entity, by number."""
-        return self._lives(f"entity = {quoted(str(entity))}")
-
     def lives_with_rights_left(self) -> list[Life]:
         """Return the closed lives on whose entities others have rights, or may have (`RIGHTS_LEFT`)."""
         return self._lives(f"state = {quoted(State.CLOSED.value)} AND reason LIKE {quoted(f'%{RIGHTS_LEFT}%')}")

@@ -104,7 +104,7 @@ def override(
 
 
 def _lives_of(ledger: DeltaLedger, entity: EntityId) -> list[Life]:
-    lives = ledger.lives_of(entity)
+    lives = ledger.find_lives(entities=[entity])
     if not lives:
         raise InvalidInput(f"`{entity}` is not in the ledger; if it exists, take an inventory for `sync baseline`")
     return lives

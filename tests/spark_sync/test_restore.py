@@ -65,7 +65,7 @@ def test_the_commands_of_the_page_put_every_grant_right(
         note_versions(ledger)
 
     def found(entity: EntityId) -> Life:
-        return DeltaLedger(tmp_path / "state", "cdap").lives_of(entity)[-1]
+        return DeltaLedger(tmp_path / "state", "cdap").find_lives(entities=[entity])[-1]
 
     with ranger_at(database, 0) as (port, admin):
         register_cdap(admin)

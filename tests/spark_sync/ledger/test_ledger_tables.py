@@ -92,7 +92,9 @@ def test_a_life_of_any_text_comes_back_and_selects_no_other(lives: list[Life]) -
         ledger.record(LedgerChange(None, life) for life in lives)
         assert by_key(ledger.lives(list(State))) == by_key(lives)
         for entity in {life.entity for life in lives}:
-            assert by_key(ledger.lives_of(entity)) == by_key(life for life in lives if life.entity == entity)
+            assert by_key(ledger.find_lives(entities=[entity])) == by_key(
+                life for life in lives if life.entity == entity
+            )
         gone = lives[0]
         ledger.record([LedgerChange(gone, None)])
         assert by_key(ledger.lives(list(State))) == by_key(lives[1:])
@@ -208,7 +210,9 @@ def agrees(ledger: DeltaLedger, model: Model) -> None:
     some = (State.PENDING, State.UNCONFIRMED)
     assert plain(ledger.lives(some)) == {key: life for key, life in model.lives.items() if life.state in some}
     for entity in ENTITIES:
-        assert plain(ledger.lives_of(entity)) == {key: life for key, life in model.lives.items() if key[0] == entity}
+        assert plain(ledger.find_lives(entities=[entity])) == {
+            key: life for key, life in model.lives.items() if key[0] == entity
+        }
     for entities, states, creators in WANTED:
         assert plain(ledger.find_lives(entities=entities, states=states, creators=creators)) == {
             key: life

@@ -86,8 +86,8 @@ def test_a_baseline_has_versions_and_does_not_outlive_its_journal(settings: Sett
     watermark(settings, "a" * 32)
     enter_baseline(settings, Inventory("cdap", NOW - 1000, (KV, LIB), {LIB: ("1.0.0", "2.0.0")}))
     ledger = DeltaLedger(settings.sync.state_dir, "cdap")
-    assert [life.versions for life in ledger.lives_of(LIB)] == [("1.0.0", "2.0.0")]
-    assert [life.versions for life in ledger.lives_of(KV)] == [None]
+    assert [life.versions for life in ledger.find_lives(entities=[LIB])] == [("1.0.0", "2.0.0")]
+    assert [life.versions for life in ledger.find_lives(entities=[KV])] == [None]
     assert (status(settings, now=NOW).baseline, status(settings, now=NOW).journal_lost) == (
         NOW - 1000,
         False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +32,8 @@ class LedgerInMemory:
 
     rows: list[Life]
 
-    def lives_of(self, entity: EntityId) -> list[Life]:
-        return [life for life in self.rows if life.entity == entity]
+    def find_lives(self, *, entities: Collection[EntityId]) -> list[Life]:
+        return [life for life in self.rows if life.entity in entities]
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.rows = changed(self.rows, changes)
