@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import EntityEvent
@@ -70,6 +71,8 @@ _KEPT_HOURS: Final = 7 * 24
 """Table versions younger than this stay for their readers."""
 _EVENTS_AT_A_TIME: Final = 100_000
 _IDS_A_QUERY: Final = 10_000
+_MOST_NAMES: Final = 1_000
+"""Names in a condition. With thousands a query takes seconds, and with more than 20,000 DataFusion crashes."""
 _NO_VERSIONS: Mapping[EntityId, tuple[str, ...]] = {}
 _NO_JOURNALS: Mapping[str, str] = {}
 
@@ -163,12 +166,12 @@ class DeltaLedger:
     ) -> list[Life]:
         """Return the lives that are one of each of these, by entity and number; an empty collection excludes none."""
         wanted = {
-            "entity": list(map(str, entities)),
+            "entity": list(map(str, entities)) if len(entities) <= _MOST_NAMES else [],
             "state": [state.value for state in states],
             "creator": list(creators),
         }
         conditions = (f"{column} IN ({quoted(*texts)})" for column, texts in wanted.items() if texts)
-        return self._lives(" AND ".join(conditions) or "true")
+        return self._lives(" AND ".join(conditions) or "true", entities if len(entities) > _MOST_NAMES else ())
 
     def decided_until(self) -> tuple[int | None, int]:
         """Return the time of the newest event that the last run decided, and the number of undecided events."""
@@ -321,10 +324,16 @@ class DeltaLedger:
             place = CHANGES.get_field_index("sequence")
             self._tables.write("changes", rows.set_column(place, CHANGES.field(place), sequence).to_batches())
 
-    def _lives(self, condition: str) -> list[Life]:
-        """Return the lives, by entity and number."""
-        rows = self._tables.query(self._queries.lives(condition))
-        return sorted(map(life_of, rows), key=lambda life: (str(life.entity), life.number))
+    def _lives(self, condition: str, entities: Collection[EntityId] = ()) -> list[Life]:
+        """Return the lives, by entity and number; of the entities, if there are any."""
+        names = pa.array(map(str, entities), pa.string())
+        found = list[Life]()
+        for batch in self._tables.batches(self._queries.lives(condition)):
+            if entities:
+                batch = batch.cast(LIVES)
+                batch = batch.filter(pc.is_in(batch.column("entity"), value_set=names))
+            found += map(life_of, batch.to_pylist())
+        return sorted(found, key=lambda life: (str(life.entity), life.number))
 
     def _unknown(self, events: pa.Table) -> pa.Table:
         """Return those of the rows of `NEW_EVENTS` whose key is not stored, each key once."""
