@@ -1,4 +1,4 @@
-"""What the ledger records and is asked for: changes of lives, histories, how far they are decided."""
+"""Changes of lives, histories, and how far they are decided: the data that the ledger takes and returns."""
 
 from __future__ import annotations
 

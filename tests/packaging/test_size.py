@@ -11,7 +11,7 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 34_168,
+    "statements": 34_174,
     "commands": 55,
     "options": 215,
     "settings": 160,
