@@ -1,4 +1,4 @@
-"""`ranger-cdap plan`: the privileges that an operation needs, and who needs them; as policies, and in Ranger."""
+"""`ranger-cdap plan`: the privileges that an operation needs, and who needs them; also as policies."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.command import Command
-from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.export import account
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.plan_apply import apply_needed
 from ranger_cdap.cli.plan_text import PlannedOperation
 from ranger_cdap.errors import InvalidInput, suggestion
 from ranger_cdap.policies.manage.needed_policies import NeededPolicy, needed_policies
@@ -29,13 +26,7 @@ from ranger_cdap.policies.manage.strict_text import write_json
         "ranger-cdap plan alice application.deploy application:ns1.app --jar artifact:ns1.app"
         " --with datasets=dataset:ns1.kv --impersonate svc",
         "ranger-cdap plan alice dataset.truncate dataset:ns1.kv --for-cdap --policies",
-        "ranger-cdap plan alice dataset.truncate dataset:ns1.kv --for-cdap --apply",
     ),
-    exits={
-        ExitCode.OK: "shown; with `--apply`, every change was made, or there was none to make",
-        ExitCode.NO: "with `--apply --dry-run`: there are changes to make",
-        ExitCode.ERROR: "Ranger changed since the plan, or rejected a policy; earlier ones were applied",
-    },
 )
 @check_arguments
 @click.option(
@@ -48,16 +39,12 @@ from ranger_cdap.policies.manage.strict_text import write_json
     help="With --for-cdap: only this recorded operation of CDAP, by the name that is shown. Repeatable.",
 )
 @click.option("--policies", "as_policies", is_flag=True, help="Print the policies that give all of it, as JSON.")
-@click.option("--apply", is_flag=True, help="Give all of it in Ranger: the changes are shown and confirmed first.")
 @click.option(
     "--alternative",
     metavar="NUMBER",
     type=click.IntRange(min=1),
     help="The alternative to give; default: the one that gives least.",
 )
-@account
-@click.option("--dry-run", is_flag=True, help="With --apply: show the changes and exit.")
-@click.option("--yes", is_flag=True, help="With --apply: do not ask for confirmation.")
 @pass_invocation
 def plan_command(
     invocation: Invocation,
@@ -65,28 +52,20 @@ def plan_command(
     for_cdap: bool,
     recorded: tuple[str, ...],
     as_policies: bool,
-    apply: bool,
     alternative: int | None,
-    ranger_user: str,
-    dry_run: bool,
-    yes: bool,
 ) -> None:
     """Show what must be granted, and to whom, for USER to perform OPERATION on ENTITY.
 
-    Ranger is contacted only with --apply. CDAP checks more on the way of an operation than a profile requires for it:
+    Ranger is not contacted. CDAP checks more on the way of an operation than a profile requires for it:
     with --for-cdap, what it asks in addition is shown as well, with the recorded check that fails otherwise.
     """
     needed = (
         ("--recorded", recorded, "`--for-cdap`", for_cdap),
-        ("--alternative", alternative, "`--policies` or `--apply`", as_policies or apply),
-        ("--dry-run", dry_run, "`--apply`", apply),
-        ("--yes", yes, "`--apply`", apply),
+        ("--alternative", alternative, "`--policies`", as_policies),
     )
     for option, given, others, is_complete in needed:
         if given and not is_complete:
             raise InvalidInput(f"`{option}` needs {others}")
-    if as_policies and apply:
-        raise InvalidInput("`--policies` and `--apply` exclude each other")
     rules = AuthorizationConfig.of(invocation.settings)
     row = rules.options.applied_to(rules.profile.operation(asked.operation))
     context = rules.with_master(asked.context)
@@ -97,14 +76,11 @@ def plan_command(
             rules.profile, row, asked.entity, asked.user, context, rules.options, paths=_paths(row, recorded)
         )
     planned = PlannedOperation(row, asked.context, needs, more)
-    if not (as_policies or apply):
+    if not as_policies:
         planned.show(invocation)
         return
     policies = _policies(invocation, planned, alternative)
-    if as_policies:
-        click.echo(write_json({"policies": [policy.document() for policy in policies]}), nl=False)
-    else:
-        apply_needed(invocation, ranger_user, policies, dry_run=dry_run, yes=yes)
+    click.echo(write_json({"policies": [policy.document() for policy in policies]}), nl=False)
 
 
 def _paths(row: Operation, names: tuple[str, ...]) -> tuple[RecordedPath, ...] | None:

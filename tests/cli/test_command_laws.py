@@ -54,7 +54,7 @@ ASKED_ELSEWHERE = {
     "roles apply", "roles remove", "import sentry",
     "setup", "check", "doctor", "policies apply",
     "policies refresh", "policies rewrite", "serve", "embedded-admin",
-    "shadow report", "shadow close",
+    "shadow report",
     "extension", "install-units",
     "review", "sync run", "sync inventory", "sync repair", "sync baseline", "sync status", "sync lives",
     "sync reconcile", "sync regrant", "sync retry", "sync assign", "sync forget",

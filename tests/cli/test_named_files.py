@@ -51,7 +51,7 @@ READING = [
 # Options and arguments of files that are written, or whose commands need Ranger, CDAP or a sync job before they read.
 OTHER = {
     "--out", "--database", "--directory",
-    "policies apply", "shadow close", "insights report",
+    "policies apply", "insights report",
     "insights propose", "review", "sync inventory", "sync baseline", "sync reconcile",
     "install-units", "--tags", "--deltas", "eval --userstore",
 }  # fmt: skip

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +13,6 @@ from ranger_cdap.authz.enforcer import AccessEnforcer
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import Secret, load_settings
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.ranger_model.document import replaced
-from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
 from tests.cdap.checks.test_replay import RECORDED, is_for_a_type_of_cdap
 from tests.cli.live_ranger import PASSWORD, grant
 
@@ -120,10 +116,7 @@ def test_one_recorded_operation_can_be_chosen(run: Run) -> None:
     ("words", "said"),
     [
         (["--recorded", "x"], "`--recorded` needs `--for-cdap`"),
-        (["--yes"], "`--yes` needs `--apply`"),
-        (["--dry-run", "--policies"], "`--dry-run` needs `--apply`"),
-        (["--alternative", "1"], "`--alternative` needs `--policies` or `--apply`"),
-        (["--policies", "--apply"], "`--policies` and `--apply` exclude each other"),
+        (["--alternative", "1"], "`--alternative` needs `--policies`"),
         (["--policies", "--alternative", "2"], "there is no alternative 2; the number of alternatives is 1"),
     ],
 )
@@ -204,113 +197,24 @@ WAYS = [
 
 
 @pytest.mark.parametrize(("recorded", "words"), WAYS, ids=[name for name, _ in WAYS])
-def test_what_is_applied_lets_every_recorded_call_pass_and_gives_nothing_else(
-    recorded: str, words: list[str], service: RangerAdmin, run: Run
-) -> None:
+@pytest.mark.usefixtures("service")
+def test_the_policies_let_every_recorded_call_pass(recorded: str, words: list[str], run: Run) -> None:
     without = [word for word in words if word != "--for-cdap"]
-    alone = json.loads(run(0, *without, "--policies")[0])["policies"]
     assert denied(recorded)
-    run(0, *without, "--apply", "--yes")
-    assert denied(recorded), "the privileges of the profile alone should not be enough here"
-
-    before, shown = versions(service), json.loads(run(2, *words, "--apply", "--dry-run", "--json")[0])
-    assert versions(service) == before
-    assert shown["impact"]["still_lacking"] == []
-    wanted = json.loads(run(0, *words, "--policies")[0])["policies"]
-    places = [sorted(level["values"][0] for level in one["resources"].values()) for one in wanted]
-    assert shown["impact"]["changes"]
-    for change in shown["impact"]["changes"]:
-        who, _, where = change.partition(" on ")
-        assert who.startswith("user alice gains ")
-        assert sorted(where.partition(" ")[2].split("/")) in places
-    run(0, *words, "--apply", "--yes")
-    assert denied(recorded) == []
+    for command, enough in ((without, False), (words, True)):
+        Path("needed.json").write_text(run(0, *command, "--policies")[0])
+        run(0, "policies", "apply", "--yes", "needed.json")
+        assert (denied(recorded) == []) is enough, "the privileges of the profile alone should not be enough here"
     operation, entity = words[2:4]
     assert main(["check", "alice", operation, entity, *words[5:]]) == 0
-    mine = [p for p in service.list_policies(SERVICE) if "cdap-plan" in p.policy_labels]
-    assert {name for p in mine for item in p.policy_items for name in item.users} == {"alice"}
-    assert len(mine) == len(wanted) >= len(alone)
-
-    after = versions(service)
-    out, _ = run(0, *words, "--apply", "--yes")
-    assert versions(service) == after
-    assert out.endswith("nothing to do: Ranger's policies give all of it\n")
 
 
-def test_rights_go_to_the_policy_that_ranger_has_and_the_impact_is_shown(service: RangerAdmin, run: Run) -> None:
+def test_the_policies_are_taken_beside_those_of_people(service: RangerAdmin, run: Run) -> None:
     grant(service, "mine", KV, "bob", "read")
-    out, err = run(0, *TRUNCATE, "--apply", "--yes")
-    assert "update policy `mine`: read, admin for alice\n" in out
-    assert "impact: user alice gains read, admin on dataset cdap/ns1/ds1\n" in out
-    policy = service.policy_by_name(SERVICE, "mine")
-    assert policy is not None
-    assert [(item.users, sorted(item.access_types())) for item in policy.policy_items] == [
-        (["bob"], ["read"]),
-        (["alice"], ["admin", "read"]),
-    ]
-    assert policy.version == 2
-    assert err == "1 change was made; plugins have them with their next refresh\n"
-
-
-def test_a_policy_that_stands_in_the_way_is_named_and_nothing_is_done(service: RangerAdmin, run: Run) -> None:
-    grant(service, "off", KV, "bob", "read")
-    policy = service.policy_by_name(SERVICE, "off")
-    assert policy is not None
-    service.update_policy(replaced(policy, is_enabled=False))
-    before = versions(service)
-    for more in ([], ["--dry-run"], ["--yes"]):
-        out, err = run(3, *TRUNCATE, "--apply", *more)
-        assert f"policy {policy.id} is on instance=cdap, namespace=ns1, dataset=ds1 and is disabled" in out
-        assert "nothing was done" in err
-    assert versions(service) == before
-
-
-def test_users_that_ranger_lacks_are_named_before_anything_is_written(service: RangerAdmin, run: Run) -> None:
-    before = versions(service)
-    words = ["plan", "nobody2", "program.start", "program:ns1.a.worker.W", "--with", "created_datasets=dataset:ns1.x"]
-    err = run(3, *words, "--impersonate", "ghost", "--apply", "--yes")[1]
-    assert "Ranger has no users `nobody2`, `ghost`; create them" in err
-    assert versions(service) == before
-
-
-def test_a_denial_elsewhere_is_warned_of(service: RangerAdmin, run: Run) -> None:
-    grant(service, "closed", {**KV, "dataset": "*"}, "bob", "read")
-    policy = service.policy_by_name(SERVICE, "closed")
-    assert policy is not None
-    denial = PolicyItem(users=["alice"], accesses=[PolicyItemAccess(type="read")])
-    service.update_policy(replaced(policy, deny_policy_items=[denial]))
-    err = run(2, *TRUNCATE, "--apply", "--dry-run")[1]
-    assert f"alice would still lack read by policy `operations on dataset:ns1.ds1 of cdap`: policy {policy.id}" in err
-
-
-def test_without_a_yes_nothing_is_done(service: RangerAdmin, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = versions(service)
-    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    assert "stdin is not a terminal, so nothing was done" in run(3, *TRUNCATE, "--apply")[1]
-    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
-    assert main([*TRUNCATE, "--apply"]) != 0
-    assert versions(service) == before
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    run(0, *TRUNCATE, "--apply")
-    assert versions(service) != before
-
-
-def test_a_change_between_showing_and_confirming_stops_it(
-    service: RangerAdmin, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def meanwhile(_question: str) -> None:
-        grant(service, "quick", KV, "bob", "read")
-
-    monkeypatch.setattr("ranger_cdap.cli.plan_apply.confirm", meanwhile)
-    assert "the plan has changed since it was shown" in run(1, *TRUNCATE, "--apply")[1]
-    assert [p.name for p in service.list_policies(SERVICE) if "cdap-plan" in p.policy_labels] == []
-
-
-def test_the_printed_policies_do_the_same_when_imported(service: RangerAdmin, run: Run) -> None:
     Path("needed.json").write_text(run(0, *TRUNCATE, "--policies")[0])
     run(0, "policies", "apply", "--yes", "needed.json")
     assert denied("dataset.truncate") == []
-    assert "nothing to do" in run(0, *TRUNCATE, "--apply", "--yes")[0]
+    assert service.policy_by_name(SERVICE, "mine") is not None
 
 
 HELD_BY_A_NAMESPACE = {

@@ -15,7 +15,6 @@ from ranger_cdap.embedded_admin.rules.policy_rules import signature
 from ranger_cdap.policies.manage.carry_out import carry_out
 from ranger_cdap.policies.manage.change_plan import change_plan
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
-from ranger_cdap.policies.manage.needed_policies import needed_policies, needed_steps
 from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleRights, WantedRole, plan, removal
 from ranger_cdap.policies.manage.sentry_file import parse_sentry_file
 from ranger_cdap.policies.manage.sentry_roles import sentry_plan, sentry_roles
@@ -94,12 +93,6 @@ def roles_remove(there: Documents, entity: EntityId, rng: random.Random) -> bool
     return there.make(step.policy for step in removal([_role(entity)], FoundRoles({}, there.all())))
 
 
-def plan_apply(there: Documents, entity: EntityId, rng: random.Random) -> bool:
-    user = rng.choice(("bob", "eve"))
-    needed = needed_policies([(user, access, entity) for access in ("read", "admin")], "cdap")
-    return there.make(one.step for one in needed_steps(needed, there.all()))
-
-
 def import_sentry(there: Documents, entity: EntityId, rng: random.Random) -> bool:
     where = "->".join(f"{level}={value}" for level, value in to_resource(entity, "cdap").items())
     file = f"[groups]\ncrew = loaders\n[roles]\nloaders = {where}->action=READ\n".encode()
@@ -120,4 +113,4 @@ def policies_apply(there: Documents, entity: EntityId, rng: random.Random) -> bo
 
 
 # Taking a role away needs one that was given before.
-TOOLS: tuple[Tool, ...] = (grant_rest, plan_apply, import_sentry, policies_apply, *(roles_apply, roles_remove) * 2)
+TOOLS: tuple[Tool, ...] = (grant_rest, import_sentry, policies_apply, *(roles_apply, roles_remove) * 2)
