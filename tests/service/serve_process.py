@@ -21,7 +21,7 @@ from ranger_cdap.config import RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.service.http.callers import CallerRole
 from tests.service.fixtures import Answer, basic, secret_of
@@ -82,7 +82,7 @@ def fill(server: EmbeddedAdmin) -> None:
         for name in ("plugin", "sync", "alice", "bob"):
             admin.create_user(name, PASSWORD)
         wanted = DesiredState(SERVICE, "cdap", plugin_account="plugin", sync_account="sync")
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, SERVICE)), admin)
+        service_setup.set_up(admin, wanted)
         read(admin, "alice", namespace="ns1")
         read(admin, "alice", namespace="ns1", dataset="kv")
 

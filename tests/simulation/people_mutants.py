@@ -86,7 +86,7 @@ EDITS: Final = frozenset(
 )
 TAKING: Final = frozenset({"condition", "deny", "remove_access", "remove_name", "remove_policy", "switch"})
 GIVING: Final = frozenset(
-    {"add_item", "beforehand", "denied_beforehand", "grant_rest", "import_sentry", "limited"}
+    {"add_item", "apply_needed", "beforehand", "denied_beforehand", "grant_rest", "import_sentry", "limited"}
     | {"policies_apply", "roles_apply", "roles_remove", "share_and_delete", "widen"}
 )
 

@@ -12,7 +12,8 @@ from typing import Final
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES, check_grantee
 from ranger_cdap.cdap.pattern import STAR, EntityPattern
-from ranger_cdap.policies.manage.transfer import Json, portable
+from ranger_cdap.policies.manage.step import Json
+from ranger_cdap.policies.manage.transfer import portable
 
 PLAN_LABEL: Final = "cdap-plan"
 """Label of the policies that `ranger-cdap plan` makes. It proves nothing: any policy editor can set it."""

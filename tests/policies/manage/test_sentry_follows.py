@@ -16,9 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from ranger_cdap.policies.client.ranger_roles import RoleRecord
 from ranger_cdap.policies.manage.role_members import LONGEST_LABEL, RoleMembers, member_label
-from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleAction, RoleStep, roles_with_rights
+from ranger_cdap.policies.manage.role_plan import FoundRoles, roles_with_rights
 from ranger_cdap.policies.manage.sentry_file import parse_sentry_file
 from ranger_cdap.policies.manage.sentry_roles import SentryImport, sentry_plan, sentry_roles
+from ranger_cdap.policies.manage.step import Change, Step
 from ranger_cdap.ranger_model.role import RoleMember
 from tests.policies.manage.value_ranger import ValueRanger
 
@@ -63,7 +64,7 @@ def places_of(ranger: ValueRanger, role: str) -> set[str]:
     return given
 
 
-def steps_for(ranger: ValueRanger, file: File, *, delete: bool = False) -> tuple[RoleStep, ...]:
+def steps_for(ranger: ValueRanger, file: File, *, delete: bool = False) -> tuple[Step, ...]:
     found = imported(file)
     named = {*found.names, *roles_with_rights(ranger.policies)}
     there = FoundRoles({name: role for name, role in ranger.roles.items() if name in named}, ranger.found.policies)
@@ -97,7 +98,7 @@ class Imports(RuleBasedStateMachine):
             else:
                 assert (groups_of(self.ranger, name), places_of(self.ranger, name)) == before[name]
         again = steps_for(self.ranger, file, delete=delete)
-        assert not [step for step in again if step.action is not RoleAction.KEEP]
+        assert not [step for step in again if step.change is not Change.KEEP]
 
     @rule(file=files, stop=st.integers(0, 6))
     def import_a_part(self, file: File, stop: int) -> None:

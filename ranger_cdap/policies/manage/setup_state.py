@@ -1,26 +1,16 @@
-"""Steps of `setup`: the desired and the current state of Ranger, and each kind of change."""
+"""The desired and the current state of Ranger, between which `setup` plans."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
+
+import msgspec
 
 from ranger_cdap.cdap.profile import Profile, load_profile
 from ranger_cdap.config import Settings
-from ranger_cdap.policies.manage.setup_rights import Holder
 from ranger_cdap.ranger_model.policy import Policy
-
-
-class SetupAction(Enum):
-    """Kind of a step; `DISABLED` and `BLOCKED` need an administrator, and `setup` changes nothing there."""
-
-    CREATE = "create"
-    UPDATE = "update"
-    KEEP = "keep"
-    DISABLED = "disabled"
-    BLOCKED = "blocked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,63 +58,14 @@ def _to_create_first(profile: Profile) -> tuple[frozenset[str], frozenset[str]]:
 
 @dataclass(frozen=True, slots=True)
 class CurrentState:
-    """The current state of Ranger Admin."""
+    """The current state of Ranger Admin; `documents` has the policies by id, as Ranger sent them."""
 
     definition: dict[str, Any] | None
     service: dict[str, Any] | None
     policies: Sequence[Policy]
+    documents: Mapping[int | None, dict[str, Any]] = field(default_factory=dict)
 
-
-@dataclass(frozen=True, slots=True)
-class DefinitionStep:
-    """Register or extend the service definition."""
-
-    change: SetupAction
-    detail: str
-    body: dict[str, Any]
-
-    @property
-    def subject(self) -> str:
-        """The object of the step, with its kind."""
-        return f"service definition `{self.body['name']}`"
-
-    def __str__(self) -> str:
-        return f"{self.change.value} {self.subject}: {self.detail}"
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceStep:
-    """Create the service or change its lists of accounts."""
-
-    change: SetupAction
-    detail: str
-    body: dict[str, Any]
-
-    @property
-    def subject(self) -> str:
-        """The object of the step, with its kind."""
-        return f"service `{self.body['name']}`"
-
-    def __str__(self) -> str:
-        return f"{self.change.value} {self.subject}: {self.detail}"
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyStep:
-    """Create a policy, or change the rights that `setup` gives in one; `receivers` get some."""
-
-    change: SetupAction
-    detail: str
-    body: Policy
-    receivers: tuple[Holder, ...] = ()
-
-    @property
-    def subject(self) -> str:
-        """The object of the step, with its kind."""
-        return f"policy `{self.body.name}`"
-
-    def __str__(self) -> str:
-        return f"{self.change.value} {self.subject}: {self.detail}"
-
-
-Step = DefinitionStep | ServiceStep | PolicyStep
+    def document(self, policy: Policy) -> dict[str, Any]:
+        """Return a policy as Ranger sent it."""
+        found: dict[str, Any] = self.documents.get(policy.id) or msgspec.to_builtins(policy)
+        return found
