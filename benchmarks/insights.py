@@ -20,11 +20,11 @@ from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import Documents
-from spark_sync.insights.audit_files import list_audit
-from spark_sync.insights.differences import differences
-from spark_sync.insights.reading import read_audit
-from spark_sync.insights.replay import ReplayBasis
-from spark_sync.insights.tally import DAY, Period
+from ranger_cdap.insights.audit_files import list_audit
+from ranger_cdap.insights.differences import differences
+from ranger_cdap.insights.reading import read_audit
+from ranger_cdap.insights.replay import ReplayBasis
+from ranger_cdap.insights.facts import DAY, Period
 from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import spark_session
 

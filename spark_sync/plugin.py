@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     "demo": "spark_sync.cli.demo:demo",
-    "insights": "spark_sync.cli.insights:insights",
     "matrix": "spark_sync.cli.matrix:matrix_command",
-    "overbroad": "spark_sync.cli.overbroad:overbroad",
     "review": "spark_sync.cli.review:review_command",
     "sync": "spark_sync.cli.sync:sync",
 }
@@ -33,7 +31,7 @@ def ranger_cdap_add_hooks(manager: pluggy.PluginManager) -> None:
 
 @hookimpl
 def ranger_cdap_register_commands(cli: click.Group) -> None:
-    """Add `demo`, `insights`, `matrix`, `review`, and `sync` with its commands."""
+    """Add `demo`, `matrix`, `review`, and `sync` with its commands."""
     add_lazily(cli, COMMANDS)
 
 

@@ -56,6 +56,8 @@ class ImpactRow:
     witnesses: Mapping[str, Witness]
     partial: bool
     """True if `levels` also cover requests of the item that do not change, because both sets allow them."""
+    times: int = 0
+    """Recorded accesses that it would have changed, in a replay."""
 
     @property
     def place(self) -> str:
@@ -66,12 +68,13 @@ class ImpactRow:
     def by(self) -> str:
         """The policy and item, as a person finds them in Ranger."""
         if self.policy_id is None:
-            return "super users of the service configuration"
+            return "no policy" if self.times else "super users of the service configuration"
         name = f' "{self.policy_name}"' if self.policy_name else ""
         tag = f", by the tag {self.tag}" if self.tag else ""
         zone = f", in zone {self.zone}" if self.zone else ""
         where = f", which is on {place(self.path, self.item_levels)}" if self.levels != self.item_levels else ""
-        return f"policy {self.policy_id}{name}, item {self.item}{tag}{zone}{where}"
+        item = "" if self.item is None else f", item {self.item}"
+        return f"policy {self.policy_id}{name}{item}{tag}{zone}{where}"
 
 
 def impact_rows(found: Impact) -> list[ImpactRow]:

@@ -116,6 +116,7 @@ def _impact_row(row: ImpactRow) -> dict[str, Any]:
         "partial": row.partial,
         "certainty": row.certainty.value,
         "undecided": row.doubts,
+        "times": row.times,
         "witnesses": [
             {**witness_document(witness), "owner": witness.request.owner} for witness in row.witnesses.values()
         ],

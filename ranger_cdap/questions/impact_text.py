@@ -24,6 +24,8 @@ def notes(row: ImpactRow) -> Iterator[str]:
         yield "in part: both sets allow the rest"
     if row.doubts:
         yield f"undecided: {', '.join(row.doubts)}"
+    if row.times:
+        yield f"recorded {row.times:,} time{'s' * (row.times != 1)}"
     for witness in list(row.witnesses.values())[:1]:
         yield f"for example {request_text(witness.request)}"
 

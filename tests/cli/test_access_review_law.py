@@ -127,7 +127,7 @@ def files(folder: Path, world: Mapping[str, Any]) -> list[str]:
     }
     for name, document in content.items():
         (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
-    return [text for name in content for text in (f"--{name}", str(folder / f"{name}.json"))]
+    return ["--policies", ",".join(str(folder / f"{name}.json") for name in content)]
 
 
 def resource(entity: EntityId) -> dict[str, str]:

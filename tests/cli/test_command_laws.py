@@ -50,10 +50,10 @@ WITH_POLICIES = ("explain", "who", "what", "path", "groups", "matrix", "policies
 
 # These need a Ranger Admin, jars, a Spark session, a CDAP or an end of their own; their own tests read their JSON.
 ASKED_ELSEWHERE = {
-    "audit verify", "policies impact", "overbroad", "insights report", "insights propose",
+    "audit verify", "audit report", "policies diff",
     "roles apply", "roles remove", "import sentry",
     "setup", "check", "doctor", "policies apply",
-    "policies refresh", "policies rewrite", "serve", "embedded-admin",
+    "policies refresh", "serve", "embedded-admin",
     "shadow report",
     "extension", "install-units",
     "review", "sync run", "sync inventory", "sync repair", "sync baseline", "sync status", "sync lives",
@@ -132,8 +132,7 @@ def test_an_option_takes_the_same_kind_of_value_everywhere() -> None:
     # `plan` prints policies where others read them; `check` asks a decision service, `insights` names one of Ranger.
     assert differing == {
         "--out": {"FILE", "DIR"},
-        "--policies": {"PATH", "boolean"},
-        "--service": {"URL", "NAME"},
+        "--policies": {"WHICH", "PATH", "boolean"},
     }
 
 
@@ -269,7 +268,7 @@ def test_interrupted_is_130(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=Keyboard()))
-    assert main(["eval", *named(tmp_path)[:2], "--requests", "-"]) == ExitCode.INTERRUPTED
+    assert main(["eval", "--policies", named(tmp_path)[1].split(",")[0], "--requests", "-"]) == ExitCode.INTERRUPTED
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
 
 

@@ -16,7 +16,7 @@ COMPLETED = [
     ("ranger-cdap exp", ["explain"]),
     (
         "ranger-cdap policies ",
-        ["lint", "test", "impact", "refresh", "export", "apply", "rewrite"],
+        ["lint", "test", "diff", "refresh", "export", "apply"],
     ),
     ("ranger-cdap check alice dataset.tr", ["dataset.truncate"]),
     ("ranger-cdap check alice topic.cre", ["topic.create"]),

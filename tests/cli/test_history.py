@@ -49,7 +49,7 @@ def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
 def test_a_question_is_answered_by_the_policies_of_then(
     asked: Callable[..., tuple[int, str, str]], command: list[str], when: str, expected: bool
 ) -> None:
-    code, out, _ = asked(*command, "--at", when)
+    code, out, _ = asked(*command, "--policies", f"history:{when}")
     assert code == ExitCode.OK
     assert ('"new"' in out) is expected
 
@@ -59,30 +59,22 @@ def test_the_impact_since_then(asked: Callable[..., tuple[int, str, str]], tmp_p
     for sets in (
         ["history:5d", "history:3d"],
         ["history:5d", now],
-        ["--since", "5d", "history:3d"],
-        ["--since", "5d", now],
     ):
-        code, out, _ = asked("policies", "impact", *sets, "--json", "--fail-on", "gained")
+        code, out, _ = asked("policies", "diff", *sets, "--json", "--fail-on", "gained")
         assert code == ExitCode.ACCESS_CHANGED
         found = json.loads(out)
         assert [row["who"] for row in found["gained"]] == [["user eve"]]
         assert found["lost"] == []
-    assert asked("policies", "impact", "history:3d", "history:1d", "--fail-on", "any")[0] == ExitCode.OK
+    assert asked("policies", "diff", "history:3d", "history:1d", "--fail-on", "any")[0] == ExitCode.OK
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["who", "dataset:ns1.kv", "--at", "30d"], "so old: it begins at 2"),
-        (["who", "dataset:ns1.kv", "--at", "yesterday"], "`--at yesterday` is not a time"),
-        (["who", "dataset:ns1.kv", "--at", "5d", "--policies", "x.json"], "exclude each other"),
-        (["who", "dataset:ns1.kv", "--at", "5d", "--roles", "x.json"], "exclude each other"),
-        (["policies", "impact", "history:30d", "history:1d"], "so old: it begins at 2"),
-        (["policies", "impact", "history:", "history:1d"], "is not a time"),
-        (["policies", "impact", "--since", "soon"], "is not a time"),
-        (["policies", "impact", "--since", "5d", "history:1d", "now.json"], "give NEW alone"),
-        (["policies", "impact", "history:1d"], "give OLD and NEW"),
-        (["policies", "impact"], "give OLD and NEW"),
+        (["who", "dataset:ns1.kv", "--policies", "history:30d"], "so old: it begins at 2"),
+        (["who", "dataset:ns1.kv", "--policies", "history:yesterday"], "`history: yesterday` is not a time"),
+        (["policies", "diff", "history:30d", "history:1d"], "so old: it begins at 2"),
+        (["policies", "diff", "history:", "history:1d"], "is not a time"),
     ],
 )
 def test_what_the_history_does_not_have_is_refused(
@@ -93,7 +85,9 @@ def test_what_the_history_does_not_have_is_refused(
     assert message in err
 
 
-@pytest.mark.parametrize("words", [["who", "dataset:ns1.kv", "--at", "5d"], ["policies", "impact", "history:5d", "x"]])
+@pytest.mark.parametrize(
+    "words", [["who", "dataset:ns1.kv", "--policies", "history:5d"], ["policies", "diff", "history:5d", "x"]]
+)
 def test_without_a_history_the_setting_is_named(asked: Callable[..., tuple[int, str, str]], words: list[str]) -> None:
     code, _, err = asked(*words, kept=False)
     assert code == ExitCode.INVALID_INPUT

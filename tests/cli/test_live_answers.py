@@ -35,13 +35,13 @@ def answered(capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> 
 
 def test_every_answer_is_one_document(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
     steps = answered(capsys, 0, "setup", "--yes")
-    assert {"change", "what"} == set(steps[0])
+    assert {"change", "kind", "name"} <= set(steps[0])
     grant(ranger, "kv", KV, "alice", "read")
     assert main(["policies", "export", "--out", "policies.json"]) == 0
     assert answered(capsys, 0, "policies", "apply", "--dry-run", "policies.json") == []
     grant(ranger, "ns1", {"instance": "cdap", "namespace": "ns1"}, "alice", "read")
     (extra,) = answered(capsys, 2, "policies", "apply", "--dry-run", "policies.json")
-    assert (extra["change"], extra["policy"]) == ("extra", "ns1")
+    assert (extra["change"], extra["name"]) == ("keep", "ns1")
     assert answered(capsys, 0, "policies", "apply", "--yes", "policies.json") == [extra]
 
     (refreshed,) = answered(capsys, 0, "policies", "refresh")

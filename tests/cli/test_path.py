@@ -123,7 +123,7 @@ def test_an_address_evaluates_the_conditions(
     allow, deny = ([{"type": "ip", "values": [value]}] for value in ("10.*", "10.2.*"))
     denials = [item("read", users=["zed"], conditions=deny)]
     one = policy(1, dataset("kv"), item("read", users=["zed"], conditions=allow), denyPolicyItems=denials)
-    Path(files[1]).write_text(json.dumps(download([one], serviceDef=definition)))
+    (tmp_path / "policies.json").write_text(json.dumps(download([one], serviceDef=definition)))
     found = cell("zed", "dataset:ns1.kv", "read", [*files, *(["--client-ip", address] if address else [])], capsys)
     assert found["answer"] == answer
     assert bool(found["ways"]) == (answer in ("allowed", "depends"))
@@ -133,7 +133,9 @@ def test_an_address_evaluates_the_conditions(
 
 def test_a_super_user_is_a_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = named(tmp_path)
-    Path(files[1]).write_text(json.dumps(download(COMPANY, serviceConfig={"ranger.plugin.super.users": "carol"})))
+    (tmp_path / "policies.json").write_text(
+        json.dumps(download(COMPANY, serviceConfig={"ranger.plugin.super.users": "carol"}))
+    )
     lines = shown(["carol", "dataset:ns1.kv", "--access", "read"], files, capsys)
     assert "by super users of the service configuration" in lines
     assert "to end it: all 2 ways must no longer apply to carol" in lines
@@ -205,7 +207,7 @@ def test_a_policy_of_a_zone_is_named_with_the_zone(tmp_path: Path, capsys: pytes
     resources = [{"instance": ["cdap"], "namespace": ["ns1"], "dataset": ["kv"]}]
     zone = {"zoneName": "finance", "resources": resources, "policies": [inside]}
     options = named(tmp_path)
-    Path(options[1]).write_text(json.dumps(download(COMPANY, securityZones={"finance": zone})))
+    (tmp_path / "policies.json").write_text(json.dumps(download(COMPANY, securityZones={"finance": zone})))
     lines = shown(["ann", "dataset:ns1.kv"], options, capsys)
     assert 'by policy 50 "p50", allow item 1, in zone finance, as user ann' in lines
     assert main(["what", "alice", *options]) == ExitCode.OK

@@ -51,13 +51,13 @@ def test_of_several_files_the_one_that_can_not_be_used_is_named(
     named(tmp_path)
     Path("requests.jsonl").touch()
     Path("wrong.bin").write_bytes(b"\xff\x00")
-    words = [*command.split(), "--policies", "policies.json", f"--{name}", "wrong.bin"]
+    words = [*command.split(), "--policies", "policies.json,wrong.bin"]
     if command.startswith("eval"):
-        words += ["--conf", "ranger.plugin.cdap.use.rangerGroups=true"]
+        words[-1:] = ["policies.json", f"--{name}", "wrong.bin", "--conf", "ranger.plugin.cdap.use.rangerGroups=true"]
     assert main(words) == 3
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("ranger-cdap: `wrong.bin` cannot be used: ")
-    assert ": JSON is malformed" in said
+    assert "JSON is malformed" in said
 
 
 def test_a_file_may_come_from_a_pipe(

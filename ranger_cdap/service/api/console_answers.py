@@ -120,7 +120,7 @@ def matrix_answer(form: ConsoleForm, authorizer: Authorizer, now: int) -> tuple[
 def impact_answer(
     form: ConsoleForm, before: PolicyEngine, current: Documents, file: bytes, name: str
 ) -> ImpactAnswer | None:
-    """Return what access changes if the policies in effect become those of a file, as `ranger-cdap policies impact`.
+    """Return what access changes if the policies in effect become those of a file, as `ranger-cdap policies diff`.
 
     `before` and `current` are the policies in effect; their roles and tags are those of the file's, too.
     """

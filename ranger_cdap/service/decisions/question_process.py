@@ -204,5 +204,5 @@ class QuestionProcess:
 
 
 def _command(asked: Question) -> str:
-    command = {"impact": "policies impact", "ask": "explain"}.get(asked.view, asked.view)
+    command = {"impact": "policies diff", "ask": "explain"}.get(asked.view, asked.view)
     return f"use `ranger-cdap {command}`, which has no limits"

@@ -231,9 +231,8 @@ def test_what_a_file_changes_is_what_the_command_says(
     name, written = FORMS[form]
     new = written(changed(estate))
     (folder / name).write_bytes(new)
-    roles = ["--roles", str(estate.folder / "roles.json")]
-    old = str(estate.folder / "policies.json")
-    printed = said(["policies", "impact", old, str(folder / name), *roles, "--access", "read"], capsys)
+    old = f"{estate.folder / 'policies.json'},{estate.folder / 'roles.json'}"
+    printed = said(["policies", "diff", old, str(folder / name), "--access", "read"], capsys)
     answer = upload(service, new, name, access="read")
     assert answer.status == 200, answer.body
     page = Page(answer)

@@ -184,7 +184,7 @@ def test_it_ends_with_the_service() -> None:
 def test_a_result_that_is_none_is_a_refusal(process: QuestionProcess) -> None:
     with pytest.raises(Refused) as caught:
         process._result(asked("impact"), b"\xc1", -11)
-    assert caught.value.message.endswith("use `ranger-cdap policies impact`, which has no limits")
+    assert caught.value.message.endswith("use `ranger-cdap policies diff`, which has no limits")
     failed = msgspec.msgpack.encode(Result(failure="KeyError at x.py:1", sentence="the answer cannot be computed"))
     with pytest.raises(Refused) as caught:
         process._result(asked(), failed, 0)

@@ -1,4 +1,4 @@
-"""An impact as a table, as Markdown for a comment, and as a page."""
+"""A difference of access as a table, as Markdown for a comment, and as a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from ranger_cdap.analysis.report import ImpactRow
-from ranger_cdap.cli.impact_sources import PolicySource
 from ranger_cdap.questions.display import page_template, visible
 from ranger_cdap.questions.impact_text import headline, notes
 
@@ -20,12 +19,12 @@ _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
 
 
 @dataclass(frozen=True, slots=True)
-class ImpactReport:
+class DiffReport:
     """Content of a report: the two sets as the user named them, and the rows."""
 
     service: str
-    old: PolicySource
-    new: PolicySource
+    old: str
+    new: str
     rows: list[ImpactRow]
 
     @property
@@ -50,7 +49,7 @@ def on_one_line(text: str) -> str:
 # --- table ------------------------------------------------------------------------------------------------------------
 
 
-def table(report: ImpactReport) -> str:
+def table(report: DiffReport) -> str:
     """Return the rows as text of at most `WIDTH` columns."""
     lines = [] if report.rows else ["no access changes"]
     for row in report.rows:
@@ -67,7 +66,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 # --- Markdown ---------------------------------------------------------------------------------------------------------
 
 
-def markdown(report: ImpactReport) -> str:
+def markdown(report: DiffReport) -> str:
     """Return the rows as tables of a comment, of which no name formats, links or notifies; too many are counted."""
     lines = [f"**{report.summary}**"]
     length, left_out = 0, 0
@@ -105,6 +104,6 @@ def _cell(text: str) -> str:
 # --- page -------------------------------------------------------------------------------------------------------------
 
 
-def page(report: ImpactReport) -> str:
+def page(report: DiffReport) -> str:
     """Return one HTML page: no scripts, nothing from elsewhere, and every name escaped."""
-    return page_template("ranger_cdap.cli", "impact.html").render(report=report, notes=notes)
+    return page_template("ranger_cdap.cli", "diff.html").render(report=report, notes=notes)

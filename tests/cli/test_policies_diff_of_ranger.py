@@ -1,4 +1,4 @@
-"""`ranger-cdap policies impact` with the policies of Ranger Admin."""
+"""`ranger-cdap policies diff` with the policies of Ranger Admin."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ranger_cdap.analysis.comparison import differences
 from ranger_cdap.analysis.impact import SpacePair
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.impact_sources import RangerSource, read_sources, with_policies
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import main
+from ranger_cdap.cli.policies_diff import _read
+from ranger_cdap.cli.policy_files import PolicyFiles
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.refresh.fixed import FixedPolicies
 from tests.cli.live_ranger import PASSWORD, grant
@@ -36,7 +36,7 @@ def impact_of(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> Callab
 
     def run(*words: str, code: int = 0) -> tuple[Json, str]:
         capsys.readouterr()
-        assert main(["policies", "impact", "--json", *words]) == code
+        assert main(["policies", "diff", "--json", *words]) == code
         shown = capsys.readouterr()
         return json.loads(shown.out or "{}"), shown.err
 
@@ -70,15 +70,15 @@ def test_ranger_as_it_is_has_no_impact_on_itself(impact_of: Callable[..., tuple[
     assert "--tags" not in said  # Ranger's tags are used
 
 
-def test_since_a_time_compares_what_was_used_with_ranger_as_it_is(
+def test_a_history_compares_what_was_used_with_ranger_as_it_is(
     ranger: RangerAdmin, impact_of: Callable[..., tuple[Json, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("RANGER_CDAP_PLUGIN__HISTORY_DIR", str(tmp_path / "history"))
     assert main(["policies", "refresh", "--quiet"]) == 0
     used = "2999-01-01"
-    assert impact_of("--since", used)[0]["gained"] == []
+    assert impact_of(f"history:{used}", "ranger:")[0]["gained"] == []
     made(ranger)
-    assert who(impact_of("--since", used)[0]["gained"]) == [(["user alice"], ["read"])]
+    assert who(impact_of(f"history:{used}", "ranger:")[0]["gained"]) == [(["user alice"], ["read"])]
 
 
 def test_roles_are_those_of_ranger_on_both_sides(
@@ -136,7 +136,7 @@ def test_a_directory_is_compared_in_the_service_as_it_is(
     found, _ = impact_of("ranger:", str(directory))
     assert (found["gained"], who(found["lost"])) == ([], [(["user cdapsync"], ["read"])])
     # Only the changed policy is looked at: nothing else differs.
-    read = read_sources(Invocation(), "admin", (RangerSource(), directory), None, None)
+    read = _read(Invocation(), PolicyFiles("ranger:"), PolicyFiles(str(directory)))
     sets = [FixedPolicies.of(one, service="cdapdev", options=EngineOptions()).snapshot.engine for one in read]
     pair = SpacePair.of(*(engine for engine in sets if engine is not None))
     assert not differences(pair.old, pair.new)[0].all_differ
@@ -145,8 +145,9 @@ def test_a_directory_is_compared_in_the_service_as_it_is(
 def test_an_account_without_rights_is_told_so(
     impact_of: Callable[..., tuple[Json, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "forbidden" in impact_of("ranger:", "ranger:", "--ranger-user", "bob", code=ExitCode.ERROR)[1]
-    monkeypatch.setenv("RANGER_CDAP_SETUP_PASSWORD", "wrong")
+    monkeypatch.setenv("RANGER_CDAP_PLUGIN__USERNAME", "bob")
+    assert "forbidden" in impact_of("ranger:", "ranger:", code=ExitCode.ERROR)[1]
+    monkeypatch.setenv("RANGER_CDAP_PLUGIN__PASSWORD", "wrong")
     assert "password" in impact_of("ranger:", "ranger:", code=ExitCode.ERROR)[1]
 
 
@@ -155,52 +156,5 @@ def test_an_account_without_rights_is_told_so(
 def test_a_ranger_that_does_not_answer_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     nowhere = ("--set", "ranger.url=http://127.0.0.1:9")
     capsys.readouterr()
-    assert main([*nowhere, "policies", "impact", "ranger:", "ranger:"]) == ExitCode.ERROR
+    assert main([*nowhere, "policies", "diff", "ranger:", "ranger:"]) == ExitCode.ERROR
     assert "http://127.0.0.1:9" in capsys.readouterr().err
-
-
-def download(**more: Any) -> Json:
-    zone = {"zoneName": "z", "resources": [{"base": ["a"]}], "policies": [{"id": 2}]}
-    return {
-        "serviceName": "s",
-        "policies": [{"id": 1}, {"id": 3, "old": True}, {"id": 4}],
-        "securityZones": {"z": zone},
-        "tagPolicies": {"serviceName": "t", "policies": [{"id": 9}]},
-        **more,
-    }
-
-
-@pytest.mark.parametrize(
-    ("policy", "own", "zone", "tags"),
-    [
-        ({"id": 3, "service": "s"}, [1, 3, 4], [2], [9]),
-        ({"id": 5, "service": "s"}, [1, 3, 4, 5], [2], [9]),
-        ({"id": 2, "service": "s"}, [1, 3, 4, 2], [], [9]),
-        ({"id": 3, "service": "s", "zoneName": "z"}, [1, 4], [2, 3], [9]),
-        ({"id": 8, "service": "t"}, [1, 3, 4], [2], [9, 8]),
-        ({"id": 9, "service": "t", "zoneName": "gone"}, [1, 3, 4], [2], [9]),
-    ],
-)
-def test_a_changed_policy_takes_the_place_of_the_present_one(
-    policy: Json, own: list[int], zone: list[int], tags: list[int]
-) -> None:
-    found = json.loads(with_policies(json.dumps(download()).encode(), [("ranger:", policy)]))
-    ids = [
-        [one["id"] for one in part["policies"]] for part in (found, found["securityZones"]["z"], found["tagPolicies"])
-    ]
-    assert ids == [own, zone, tags]
-    assert policy in [*found["policies"], *found["securityZones"]["z"]["policies"], *found["tagPolicies"]["policies"]]
-    assert ("old" in json.dumps(found)) == (policy["id"] != 3)
-
-
-@pytest.mark.parametrize(
-    ("policy", "why"),
-    [
-        ({"id": 3, "service": "hive"}, "belongs to service `hive`, not to `s`"),
-        ({"id": 3}, "belongs to service ``, not to `s`"),
-        ({"id": 3, "service": "s", "zoneName": "gone"}, "in security zone `gone`, which the service no longer has"),
-    ],
-)
-def test_a_changed_policy_of_elsewhere_is_refused(policy: Json, why: str) -> None:
-    with pytest.raises(InvalidInput, match=why):
-        with_policies(json.dumps(download()).encode(), [("policy 3", policy)])

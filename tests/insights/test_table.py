@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spark_sync.insights.table import ColumnKind, shown
+from ranger_cdap.insights.table import ColumnKind, shown
 
 NOON = 1_767_268_800_000
 

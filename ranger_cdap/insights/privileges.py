@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO, implied
+from ranger_cdap.insights.facts import AuditFacts
+from ranger_cdap.insights.table import ColumnKind, InsightTable
 from ranger_cdap.questions.policy_index import PolicyIndex
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
-from spark_sync.insights.facts import AuditFacts
-from spark_sync.insights.table import ColumnKind, InsightTable
 
 EVERYBODY: Final = "(everybody)"
 OWNERS: Final = "(owners)"

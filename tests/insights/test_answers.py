@@ -10,16 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import servicedef
+from ranger_cdap.insights.activity import repeated_denials, stopped_users
+from ranger_cdap.insights.facts import DAY, AuditFacts
+from ranger_cdap.insights.privileges import EVERYBODY, OWNERS, unused_policies, unused_privileges
+from ranger_cdap.insights.replay import Replayer
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.questions.policy_index import PolicyIndex
-from spark_sync.insights.activity import repeated_denials, stopped_users
-from spark_sync.insights.facts import AuditFacts
-from spark_sync.insights.privileges import EVERYBODY, OWNERS, unused_policies, unused_privileges
-from spark_sync.insights.replay import Replayer
-from spark_sync.insights.tally import DAY
 from tests.authz.fixtures import document, engine, policy
-from tests.spark_sync.insights.audit_fixtures import NOON, facts_of, line
-from tests.spark_sync.insights.test_replay import GROUPS, item, policy_sets
+from tests.insights.audit_fixtures import NOON, facts_of, line
+from tests.insights.test_replay import GROUPS, item, policy_sets
 
 CUTOFF = NOON - 30 * DAY
 OLD, RECENT = CUTOFF - DAY, CUTOFF + DAY

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_service_policies
-from ranger_cdap.policies.manage.policy_collection import PolicyCollection
-from spark_sync.insights.facts import AuditFacts
-from spark_sync.insights.proposal import (
+from ranger_cdap.insights.facts import AuditFacts
+from ranger_cdap.insights.proposal import (
     ANY_PRIVILEGE,
     IMPLIES_MORE,
     MACRO,
@@ -26,9 +25,10 @@ from spark_sync.insights.proposal import (
     Proposal,
     propose,
 )
-from spark_sync.insights.request import NO_ACCESS, NO_TYPE, OUTSIDE
+from ranger_cdap.insights.request import NO_ACCESS, NO_TYPE, OUTSIDE
+from ranger_cdap.policies.manage.policy_collection import PolicyCollection
 from tests.authz.fixtures import document, engine
-from tests.spark_sync.insights.audit_fixtures import facts_of, line
+from tests.insights.audit_fixtures import facts_of, line
 
 USERS = ("alice", "bob", "public")
 ACCESSES = ("read", "write")
@@ -164,7 +164,7 @@ def test_what_no_policy_can_name_exactly_is_left_out_and_counted(why: str, field
 
 
 def test_what_another_authorizer_allowed_is_left_out() -> None:
-    from spark_sync.insights.replay import Replayer
+    from ranger_cdap.insights.replay import Replayer
 
     found = facts_of([line(enforcer="hadoop-acl")], decide=Replayer(EMPTY, {}).decide)
     assert propose(found, EMPTY) == Proposal((), ((OUTSIDE, 1),))

@@ -15,12 +15,9 @@ import servicedef
 from ranger_cdap.audit.record import AuditedAccess, AuditedService, AuditRecord, record_of
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.engine import AccessRequest, PolicyEngine, decode_service_policies
-from ranger_cdap.plugins.hookspecs import hookimpl
-from ranger_cdap.plugins.manager import plugin_manager
-from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
-from spark_sync.insights.differences import differences, unknown_users
-from spark_sync.insights.replay import Redecided, Replayer
-from spark_sync.insights.request import (
+from ranger_cdap.insights.facts import Redecided
+from ranger_cdap.insights.replay import Replayer, changed_rows
+from ranger_cdap.insights.request import (
     A_PATTERN,
     FEWER_LEVELS,
     NO_ACCESS,
@@ -29,8 +26,11 @@ from spark_sync.insights.request import (
     OTHER_REASON,
     OUTSIDE,
 )
+from ranger_cdap.plugins.hookspecs import hookimpl
+from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
 from tests.authz.fixtures import Memory, authorizer, document, engine, policy
-from tests.spark_sync.insights.audit_fixtures import NOON, facts_of, line
+from tests.insights.audit_fixtures import NOON, facts_of, line
 
 ENTITIES = (
     entity_id("instance", []),
@@ -116,7 +116,7 @@ def test_the_policies_that_made_the_records_of_operations_differ_nowhere(
             program.check(user, (), operation, ENTITIES[place])
     decide = Replayer(made, GROUPS).decide
     facts = facts_of(map(record_line, memory.records), decide=decide)
-    assert differences(facts, USERS).rows == ()
+    assert changed_rows(facts, made, GROUPS) == []
     assert facts.lines.accepted == len(memory.records)
     assert set(facts.not_replayed) <= {OTHER_PRIVILEGE, OTHER_REASON}
 
@@ -151,24 +151,18 @@ def test_a_replay_is_the_evaluation_of_each_record(
         made = record_of(decision, AuditedService.of(before), audited, allowed=decision.allowed, reason=decision.reason)
         lines.append(record_line(msgspec.structs.replace(made, event_count=count)))
         if decision.allowed != now.allowed:
-            change = "gained" if now.allowed else "lost"
-            key = (change, user, access, entity.type, made.resource, decision.policy_id, now.policy_id)
+            key = (now.allowed, f"user {user}", access, f"{entity.type} {made.resource}")
             expected[key] = expected.get(key, 0) + count
 
     same = facts_of(lines, decide=Replayer(before, GROUPS).decide)
-    assert differences(same, USERS).rows == ()
-    rows = differences(facts_of(lines, decide=Replayer(after, GROUPS).decide), USERS).rows
-    names = ("change", "user", "access", "type", "resource", "count", "first", "last", "old", "new", "known")
-    found = [dict(zip(names, row, strict=True)) for row in rows]
-    counted = {
-        (
-            *(one[name] for name in ("change", "user", "access", "type", "resource")),
-            *(-1 if one[name] is None else one[name] for name in ("old", "new")),
-        ): one["count"]
-        for one in found
-    }
+    assert changed_rows(same, before, GROUPS) == []
+    rows = changed_rows(facts_of(lines, decide=Replayer(after, GROUPS).decide), after, GROUPS)
+    counted: dict[tuple[bool, str, str, str], int] = {}
+    for row in rows:
+        key = (row.gained, *row.who, *row.accesses, row.place)
+        counted[key] = counted.get(key, 0) + row.times
     assert counted == expected
-    assert [one["change"] for one in found] == sorted((one["change"] for one in found), reverse=True)
+    assert [row.gained for row in rows] == sorted((row.gained for row in rows), reverse=True)
 
 
 POLICIES = (policy(1, {"namespace": "ns1", "dataset": "purchases"}, ["alice"], ["read"]),)
@@ -199,7 +193,7 @@ def test_a_record_that_is_no_request_is_counted_with_its_reason(why: str, fields
     assert decided(**fields) == Redecided(None, -1, why)
     facts = facts_of([line(**fields), line(**fields)], decide=Replayer(engine(POLICIES), {}).decide)
     assert facts.not_replayed == {why: 2}
-    assert differences(facts, ()).rows == ()
+    assert changed_rows(facts, engine(POLICIES), {}) == []
 
 
 @pytest.mark.parametrize(
@@ -252,17 +246,6 @@ def test_a_condition_on_the_address_gets_that_of_the_record() -> None:
         assert Replayer(made, {}).decide(event).allowed is allowed
 
 
-def test_users_without_known_groups_are_named_and_marked() -> None:
-    team = [
-        policy(1, {"namespace": "ns1", "dataset": "purchases"}, [], [], policyItems=[item(["read"], groups=["etl"])])
-    ]
-    lines = [line(), line(reqUser="dora"), line(reqUser="")]
-    facts = facts_of(lines, decide=Replayer(engine(team), GROUPS).decide)
-    assert unknown_users(facts, GROUPS) == ("dora",)
-    rows = differences(facts, GROUPS).rows
-    assert [(row[0], row[1], row[-1]) for row in rows] == [("lost", "", False), ("lost", "dora", False)]
-
-
 class Veto:
     """A plugin that denies everything."""
 
@@ -291,4 +274,4 @@ def test_what_is_only_reported_is_replayed_by_the_policies_decision() -> None:
     (denied,) = (record for record in memory.records if record.resType == "dataset")
     assert (denied.result, denied.enforced) == (0, False)
     facts = facts_of(map(record_line, memory.records), decide=Replayer(made, {}).decide)
-    assert differences(facts, ()).rows == ()
+    assert changed_rows(facts, made, {}) == []

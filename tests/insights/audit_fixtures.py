@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ranger_cdap.audit.verify import Place
+from ranger_cdap.insights.facts import AuditFacts, Decide, Period, Redecided, read_facts
 from ranger_cdap.ranger_model.audit_event import AuditEvent
-from spark_sync.insights.facts import AuditFacts, gather
-from spark_sync.insights.replay import Redecided
-from spark_sync.insights.tally import Decide, LineSource, Period, tally
 
 SERVICE: Final = "cdapdev"
 NOON: Final = 1_795_000_000_000
@@ -56,8 +55,8 @@ def undecided(_: AuditEvent) -> Redecided:
 def facts_of(
     lines: Iterable[bytes], *, period: Period = ALWAYS, decide: Decide = undecided, file: str = "audit.jsonl"
 ) -> AuditFacts:
-    """The facts of the lines of one file, without Spark."""
-    return gather(tally((LineSource(file, 0, one) for one in lines), period, decide), {file: file})
+    """The facts of the lines of one file."""
+    return read_facts(((Place(file, number), one) for number, one in enumerate(lines, 1)), period, decide)
 
 
 def written(records: Iterable[Mapping[str, Any]]) -> bytes:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from ranger_cdap.insights.facts import AuditFacts, Use
+from ranger_cdap.insights.privileges import Members, held_privileges
+from ranger_cdap.insights.request import OTHER_PRIVILEGE
+from ranger_cdap.insights.table import ColumnKind, InsightTable
 from ranger_cdap.questions.policy_index import PolicyIndex
-from spark_sync.insights.facts import AuditFacts
-from spark_sync.insights.privileges import Members, held_privileges
-from spark_sync.insights.request import OTHER_PRIVILEGE
-from spark_sync.insights.table import ColumnKind, InsightTable
-from spark_sync.insights.tally import Use
 
 
 def repeated_denials(facts: AuditFacts) -> InsightTable:

@@ -19,10 +19,9 @@ import msgspec
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.compiled.items import implied
 from ranger_cdap.engine.compiled.java import fold
+from ranger_cdap.insights.facts import AuditFacts, Use
+from ranger_cdap.insights.request import NO_ACCESS, OUTSIDE, RequestBuilder
 from ranger_cdap.ranger_model.policy import PolicyItemAccess
-from spark_sync.insights.facts import AuditFacts
-from spark_sync.insights.request import NO_ACCESS, OUTSIDE, RequestBuilder
-from spark_sync.insights.tally import Use
 
 LABEL: Final = "ranger-cdap-insights"
 NO_USER: Final = "the record has no user"

@@ -6,10 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from spark_sync.insights.differences import unknown_users
-from spark_sync.insights.facts import AuditFacts, RejectedLine
-from spark_sync.insights.table import ColumnKind, InsightTable, iso
-from spark_sync.insights.tally import Period
+from ranger_cdap.insights.facts import AuditFacts, Period, RejectedLine
+from ranger_cdap.insights.table import ColumnKind, InsightTable, iso
 
 _MOST_USERS = 1000
 
@@ -52,7 +50,7 @@ class InsightReport:
             last=max(use.last for use in facts.uses),
             facts=facts,
             users=len({use.user for use in facts.uses}),
-            unknown_users=unknown_users(facts, known_users),
+            unknown_users=tuple(sorted({use.user for use in facts.uses if use.user} - set(known_users))),
             tables=(*tables, _rejected(facts.rejected)),
         )
 

@@ -1,4 +1,4 @@
-"""`policies impact` as a page, and as a comment that is not too long."""
+"""`policies diff` as a page, and as a comment that is not too long."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from ranger_cdap.cli.diff_formats import LONGEST_COMMENT
 from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.impact_formats import LONGEST_COMMENT
 from ranger_cdap.cli.main import main
 from tests.cli.fixtures import COMPANY, download, item, policy
-from tests.cli.test_impact import EVIL, company, files, widened
+from tests.cli.test_policies_diff import EVIL, company, files, widened
 
 Json = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""`ranger-cdap policies impact`: the access that a change adds and removes, in each format."""
+"""`ranger-cdap policies diff`: the access that a change adds and removes, in each format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def files(folder: Path, old: Json, new: Json) -> list[str]:
     for name, content in (("old.json", old), ("new.json", new), ("roles.json", ROLES)):
         (folder / name).write_text(json.dumps(content), encoding="utf-8")
     return [
-        "policies", "impact", str(folder / "old.json"), str(folder / "new.json"), "--roles", str(folder / "roles.json"),
+        "policies", "diff", str(folder / "old.json"), f"{folder / 'new.json'},{folder / 'roles.json'}",
     ]  # fmt: skip
 
 

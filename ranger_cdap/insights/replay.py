@@ -1,0 +1,71 @@
+"""Replay of audit events: policies decide the same requests again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ranger_cdap.analysis.impact import Certainty
+from ranger_cdap.analysis.logic.witness import Witness
+from ranger_cdap.analysis.report import ImpactRow
+from ranger_cdap.analysis.wording import LevelText
+from ranger_cdap.cdap.answer import is_allowed
+from ranger_cdap.engine import AccessRequest, PolicyEngine
+from ranger_cdap.insights.facts import AuditFacts, Redecided, Use
+from ranger_cdap.insights.request import RequestBuilder
+from ranger_cdap.ranger_model.audit_event import AuditEvent
+
+_NO_GROUPS: Final = frozenset[str]()
+
+
+class Replayer:
+    """Decider of audit events by one set of policies, at the time and from the address of each event."""
+
+    def __init__(self, engine: PolicyEngine, groups: Mapping[str, frozenset[str]]) -> None:
+        self._engine = engine
+        self._groups = groups
+        self._builder = RequestBuilder.of(engine)
+
+    def decide(self, event: AuditEvent) -> Redecided:
+        """Return the decision on an event; never raises."""
+        request = self._builder.request(event, self._groups.get(event.user, _NO_GROUPS))
+        if isinstance(request, str):
+            return Redecided(None, reason=request)
+        decision = self._engine.evaluate(request)
+        return Redecided(is_allowed(decision), decision.policy_id)
+
+
+def changed_rows(facts: AuditFacts, engine: PolicyEngine, groups: Mapping[str, frozenset[str]]) -> list[ImpactRow]:
+    """Return the uses that were allowed and would be denied or the reverse, gained ones first, by their frequency."""
+    found = [use for use in facts.uses if use.now is not None and use.now is not use.allowed]
+    builder = RequestBuilder.of(engine)
+    return [_row(use, builder, groups) for use in sorted(found, key=lambda use: (use.now is not True, -use.times, use))]
+
+
+def _row(use: Use, builder: RequestBuilder, groups: Mapping[str, frozenset[str]]) -> ImpactRow:
+    gained, named = use.now is True, builder.levels(use.type, use.resource)
+    path, values = named if not isinstance(named, str) else ((), ())
+    levels = tuple(LevelText((value,)) for value in values)
+    of_user = groups.get(use.user, _NO_GROUPS)
+    request = AccessRequest(dict(zip(path, values, strict=True)), use.access, use.user or None, of_user)
+    policy = use.by if gained else use.policy
+    return ImpactRow(
+        gained=gained,
+        policy_id=policy if policy >= 0 else None,
+        policy_name="",
+        item=None,
+        tag="",
+        zone="",
+        who=(f"user {use.user}",),
+        accesses=(use.access,),
+        path=path,
+        levels=levels,
+        item_levels=levels,
+        conditions=(),
+        exceptions=(),
+        certainty=Certainty.EXACT,
+        doubts=(),
+        witnesses={use.access: Witness(request)},
+        partial=False,
+        times=use.times,
+    )
