@@ -44,7 +44,7 @@ COMMANDS: Final = {
     "eval": "ranger_cdap.cli.evaluate:evaluate",
     "embedded-admin": "ranger_cdap.cli.embedded_admin:embedded_admin",
     "extension": "ranger_cdap.cli.extension:extension",
-    "install-units": "ranger_cdap.cli.install_units:install_units",
+    "units": "ranger_cdap.cli.units:units_command",
 }
 """The commands of the base install, in the order in which a newcomer needs them."""
 

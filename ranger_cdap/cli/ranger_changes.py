@@ -14,7 +14,7 @@ from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.carry_out import carry_out, require_receivers
 from ranger_cdap.policies.manage.saved_policy import SavedPolicies
-from ranger_cdap.policies.manage.step import Change, Json, Step
+from ranger_cdap.policies.manage.step import Json, Step, StepChange
 from servicedef import service_definition
 
 Plan = Callable[[RangerAdmin], Sequence[Step]]
@@ -61,7 +61,7 @@ def change_ranger(
         show(steps)
         changes = [step for step in steps if step.changes]
         require_receivers(changes, admin)
-        blocked = [step for step in steps if step.change is Change.BLOCKED]
+        blocked = [step for step in steps if step.change is StepChange.BLOCKED]
         if blocked and not despite_blocked:
             raise InvalidInput(f"nothing was done: {blocked[0].subject} is blocked: {blocked[0].detail}")
         if dry_run:
@@ -69,7 +69,7 @@ def change_ranger(
         if not changes:
             return
         if not yes:
-            deleted = sum(step.change is Change.DELETE for step in changes)
+            deleted = sum(step.change is StepChange.DELETE for step in changes)
             of_which = f", of which {counted(deleted, 'deletion')}," if deleted else ""
             confirm(f"Make {counted(len(changes), 'change')}{of_which} in {invocation.settings.ranger.url}?")
             if documents(planned(admin)) != documents(steps):

@@ -25,7 +25,7 @@ from ranger_cdap.policies.client.features import RESOURCES, missing_features
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.service_setup import PLUGIN_RIGHTS, SYNC_RIGHTS, plan
 from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
-from ranger_cdap.policies.manage.step import Change
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.policies.refresh.cache import command_downloader
 from ranger_cdap.ranger_model.download import ServicePolicies
 
@@ -106,7 +106,7 @@ def examine_account(
 
 def _definition(definition: dict[str, Any] | None, settings: Settings) -> Finding:
     step = plan(DesiredState.of(settings), CurrentState(definition, None, ()))[0]
-    if step.change is Change.KEEP:
+    if step.change is StepChange.KEEP:
         return well("service definition", "registered and complete")
     return failed("service definition", "not registered" if not definition else step.detail, SETUP)
 

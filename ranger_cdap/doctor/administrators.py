@@ -13,7 +13,7 @@ from ranger_cdap.policies.manage.proposed_admins import desired_state, read_prop
 from ranger_cdap.policies.manage.setup_policies import ADMIN_ACCESSES, instance_policies, policy_steps
 from ranger_cdap.policies.manage.setup_rights import Holder, held, rights
 from ranger_cdap.policies.manage.setup_state import CurrentState
-from ranger_cdap.policies.manage.step import Change
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.download import ServicePolicies
 from ranger_cdap.ranger_model.policy import Policy
@@ -27,7 +27,7 @@ def examine_administrators(
     """Check what administrators may do on the instance, and whether `setup` would change anybody's rights."""
     existing = list(readable)
     wanted, found = desired_state(settings, existing), CurrentState(None, None, existing)
-    changes = [step for step in policy_steps(wanted, found) if step.change is not Change.KEEP]
+    changes = [step for step in policy_steps(wanted, found) if step.change is not StepChange.KEEP]
     if changes:
         yield failed("rights by `setup`", "they differ from the settings: " + "; ".join(map(str, changes)), SETUP)
     else:

@@ -55,7 +55,7 @@ ASKED_ELSEWHERE = {
     "setup", "check", "doctor", "policies apply",
     "policies refresh", "serve", "embedded-admin",
     "shadow report",
-    "extension", "install-units",
+    "extension", "units",
     "review", "sync run", "sync inventory", "sync repair", "sync baseline", "sync status", "sync lives",
     "sync reconcile", "sync regrant", "sync retry", "sync assign", "sync forget",
 }  # fmt: skip

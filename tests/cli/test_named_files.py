@@ -53,7 +53,7 @@ READING = [
 OTHER = {
     "--out", "--database", "--directory",
     "policies apply", "review", "sync inventory", "sync baseline", "sync reconcile",
-    "install-units", "--tags", "--deltas", "eval --userstore",
+    "units", "--tags", "--deltas", "eval --userstore",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from ranger_cdap.embedded_admin.model.documents import AdminPolicy
 from ranger_cdap.embedded_admin.rules.policy_rules import signature
 from ranger_cdap.policies.manage.service_setup import plan
 from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
-from ranger_cdap.policies.manage.step import Change
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.ranger_model.policy import Policy
 from servicedef import service_definition
 from spark_sync.grants.grant_policy import policy_for
@@ -36,7 +36,7 @@ def sent(policy: Policy) -> dict[str, Any]:
 def set_up(**wanted: Any) -> list[Policy]:
     """The policies of `ranger-cdap setup` on an empty Ranger."""
     steps = plan(DesiredState(service=SERVICE, instance="cdap", **wanted), CurrentState(None, None, ()))
-    made = [step for step in steps if step.kind == "policy" and step.change is Change.CREATE]
+    made = [step for step in steps if step.kind == "policy" and step.change is StepChange.CREATE]
     return [msgspec.convert(step.wanted, Policy) for step in made]
 
 

@@ -13,7 +13,7 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
 from ranger_cdap.policies.manage.setup_state import DesiredState
-from ranger_cdap.policies.manage.step import Change
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.docs.markdown_pages import ROOT, blocks, text_of
 
@@ -79,4 +79,4 @@ def test_setup_lets_the_old_definition_grow_and_the_old_policies_stay() -> None:
         ours = servicedef.service_definition()["resources"]
         assert {row["name"] for row in grown["resources"] if row["isValidLeaf"]} == {row["name"] for row in ours}
         again = service_setup.plan(DesiredState("cdapdev", "cdap"), service_setup.read_state(admin, "cdapdev"))
-        assert {step.change for step in again} == {Change.KEEP}
+        assert {step.change for step in again} == {StepChange.KEEP}

@@ -11,9 +11,9 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 34_394,
-    "commands": 55,
-    "options": 215,
+    "statements": 33_927,
+    "commands": 50,
+    "options": 141,
     "settings": 160,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,

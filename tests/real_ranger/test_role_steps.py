@@ -16,7 +16,7 @@ from ranger_cdap.policies.manage.job_roles import job_role
 from ranger_cdap.policies.manage.role_members import RoleMembers
 from ranger_cdap.policies.manage.role_plan import WantedRole, plan, removal
 from ranger_cdap.policies.manage.setup_state import DesiredState
-from ranger_cdap.policies.manage.step import Change, Step
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
 from tests.real_ranger.estate import Estate
@@ -62,12 +62,12 @@ def test_roles_are_made_shared_and_removed_without_a_trace(jobs: Jobs) -> None:
     before = len(jobs.admin.list_policies(jobs.service))
     jobs.carry_out(jobs.plan(viewer))
     jobs.carry_out(jobs.plan(developer))
-    assert [step.change for step in jobs.plan(viewer, developer)] == [Change.KEEP, Change.KEEP]
+    assert [step.change for step in jobs.plan(viewer, developer)] == [StepChange.KEEP, StepChange.KEEP]
     there = jobs.admin.roles.find(jobs.service, viewer.name)
     assert there is not None
     assert (there.description, [one.name for one in there.users]) == (viewer.made_for, [jobs.name("alice")])
     jobs.carry_out(jobs.remove(viewer))
-    assert [step.change for step in jobs.plan(developer)] == [Change.KEEP]
+    assert [step.change for step in jobs.plan(developer)] == [StepChange.KEEP]
     jobs.carry_out(jobs.remove(developer))
     assert len(jobs.admin.list_policies(jobs.service)) == before
     assert not [name for name in jobs.admin.roles.names(jobs.service) if name.startswith(jobs.service)]
@@ -105,7 +105,7 @@ def test_a_role_that_another_role_has_is_not_deleted_and_ranger_s_reason_is_show
     with pytest.raises(RequestRejected, match="referenced in one or more other roles"):
         jobs.carry_out(jobs.remove(wanted))
     jobs.admin.roles.delete(jobs.service, jobs.name("outer"))
-    assert [step.change for step in jobs.carry_out(jobs.remove(wanted))] == [Change.DELETE]
+    assert [step.change for step in jobs.carry_out(jobs.remove(wanted))] == [StepChange.DELETE]
 
 
 def test_unknown_members_are_named_together_before_anything_is_done(jobs: Jobs) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ranger_cdap.errors import ConflictingChange, InvalidInput, NotFound, RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage.step import Change, Json, Step
+from ranger_cdap.policies.manage.step import Json, Step, StepChange
 from ranger_cdap.policies.manage.transfer import body
 from ranger_cdap.ranger_model.policy import Policy
 
@@ -82,27 +82,27 @@ def carry_out(steps: Iterable[Step], admin: Any, service: str, account: str = ""
 def _make_service(step: Step, admin: RangerAdmin) -> None:
     wanted = step.wanted or {}
     match step.kind, step.change:
-        case "service definition", Change.CREATE:
+        case "service definition", StepChange.CREATE:
             admin.create_service_def(wanted)
-        case "service definition", Change.UPDATE:
+        case "service definition", StepChange.UPDATE:
             admin.update_service_def(step.name, wanted)
-        case "service", Change.CREATE:
+        case "service", StepChange.CREATE:
             admin.create_service(wanted)
-        case "service", Change.UPDATE:
+        case "service", StepChange.UPDATE:
             admin.update_service(wanted["id"], wanted)
 
 
 def _make_role(step: Step, admin: RangerAdmin, service: str, account: str) -> None:
     roles, adds, removes = admin.roles, step.adds, step.removes
     match step.change:
-        case Change.CREATE:
+        case StepChange.CREATE:
             if not roles.create(service, step.name, description=step.detail):
                 raise ConflictingChange("a role of this name was created in Ranger since the plan was made")
-        case Change.DELETE:
+        case StepChange.DELETE:
             roles.delete(service, step.name)
-        case Change.UPDATE if adds:
+        case StepChange.UPDATE if adds:
             roles.grant(service, step.name, grantor=account, users=adds.users, groups=adds.groups, roles=adds.roles)
-        case Change.UPDATE:
+        case StepChange.UPDATE:
             roles.revoke(
                 service, step.name, grantor=account, users=removes.users, groups=removes.groups, roles=removes.roles
             )
@@ -114,11 +114,11 @@ def _make_policy(step: Step, admin: PolicyDocuments, service: str) -> None:
         return
     policy_id, version = step.there["id"], step.there.get("version")
     now = admin.policy_by_id(policy_id)
-    if now is None and step.change is Change.DELETE:
+    if now is None and step.change is StepChange.DELETE:
         return
     if now is None or now.version != version:
         raise ConflictingChange(f"it was {'deleted' if now is None else 'changed'} in Ranger since the plan was made")
-    if step.change is Change.DELETE:
+    if step.change is StepChange.DELETE:
         _delete(admin, policy_id)
         return
     after = admin.update_policy_document(policy_id, body(step, service))

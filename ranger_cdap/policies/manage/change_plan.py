@@ -14,7 +14,7 @@ import msgspec
 
 from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
-from ranger_cdap.policies.manage.step import Change, Json, Step
+from ranger_cdap.policies.manage.step import Json, Step, StepChange
 from ranger_cdap.policies.manage.transfer import differing, extra, plan, policy_key, portable
 
 # Members that only name or describe a policy: where no other differs, it was renamed.
@@ -46,7 +46,7 @@ class ChangePlan:
     @property
     def blocked(self) -> tuple[Step, ...]:
         """Return the steps that Ranger would refuse."""
-        return tuple(step for step in self.steps if step.change is Change.BLOCKED)
+        return tuple(step for step in self.steps if step.change is StepChange.BLOCKED)
 
 
 def change_plan(wanted: Sequence[Json], there: Sequence[Json], *, delete: bool, grants: CreatorGrants) -> ChangePlan:
@@ -66,7 +66,7 @@ def _with_renames(steps: Sequence[Step], *, replacing: bool) -> list[Step]:
     extra = {_signature(step.there): step for step in steps if step.stays and step.there}
     joined: dict[int, Step] = {}
     for place, step in enumerate(steps):
-        if step.change is not Change.CREATE or step.wanted is None:
+        if step.change is not StepChange.CREATE or step.wanted is None:
             continue
         old = extra.get(_signature(step.wanted))
         if old is None or old.there is None or old.zone != step.zone:
@@ -75,13 +75,13 @@ def _with_renames(steps: Sequence[Step], *, replacing: bool) -> list[Step]:
         if replacing or set(differs) <= _NAMING:
             del extra[_signature(step.wanted)]
             detail = f"was `{old.name}`, differs in {', '.join(differs)}"
-            joined[place] = replace(step, change=Change.UPDATE, detail=detail, there=old.there)
+            joined[place] = replace(step, change=StepChange.UPDATE, detail=detail, there=old.there)
     gone = {id(step.there) for step in joined.values()}
     return [joined.get(place, step) for place, step in enumerate(steps) if not (step.stays and id(step.there) in gone)]
 
 
 def _deleted(step: Step) -> Step:
-    return replace(step, change=Change.DELETE, stays=False) if step.stays else step
+    return replace(step, change=StepChange.DELETE, stays=False) if step.stays else step
 
 
 def _with_obstacles(steps: Sequence[Step], grants: Sequence[Json]) -> list[Step]:
@@ -99,17 +99,17 @@ def _with_obstacles(steps: Sequence[Step], grants: Sequence[Json]) -> list[Step]
             others = [name for other, name in several if other != place]
             if others and place >= 0 and steps[place].changes:
                 why = f"{others[0]} has the same resource, and Ranger takes one policy for it"
-                marked[place] = replace(steps[place], change=Change.BLOCKED, detail=why)
+                marked[place] = replace(steps[place], change=StepChange.BLOCKED, detail=why)
     return marked
 
 
 def _rank(step: Step) -> int:
     """Order changes so that denials come first and go last; what only allows goes before anything new allows."""
-    content = step.there if step.change is Change.DELETE else step.wanted
+    content = step.there if step.change is StepChange.DELETE else step.wanted
     denies = any((content or {}).get(name) for name in (*_DENYING, "isDenyAllElse"))
-    if step.change is Change.DELETE:
+    if step.change is StepChange.DELETE:
         return 4 if denies else 1
-    if step.change is Change.CREATE:
+    if step.change is StepChange.CREATE:
         return 0 if denies else 3
     return 0 if denies else 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ranger_cdap.policies.manage.step import Change, Step
+from ranger_cdap.policies.manage.step import Step, StepChange
 from servicedef import LOOKUP_CLASS, has_lookup, with_lookup
 
 _PARTS: Final = ("resources", "accessTypes", "configs")
@@ -21,7 +21,7 @@ def definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None, *, look
     """
     if theirs is None:
         detail = f"{len(ours['resources'])} resources, 4 access types{', with look-up' if lookup else ''}"
-        return _step(Change.CREATE, detail, with_lookup(ours) if lookup else ours)
+        return _step(StepChange.CREATE, detail, with_lookup(ours) if lookup else ours)
     model = with_lookup(ours) if has_lookup(theirs) else ours
     lacking = {
         part: [row for row in model[part] if row["name"] not in {other["name"] for other in theirs.get(part, ())}]
@@ -41,11 +41,11 @@ def definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None, *, look
     ]
     if not any(parts):
         detail = f"nothing is missing{', look-up is on' if has_lookup(theirs) else ''}"
-        return _step(Change.KEEP, detail, theirs)
-    return _step(Change.UPDATE, "; ".join(filter(None, parts)), wanted)
+        return _step(StepChange.KEEP, detail, theirs)
+    return _step(StepChange.UPDATE, "; ".join(filter(None, parts)), wanted)
 
 
-def _step(change: Change, detail: str, wanted: dict[str, Any]) -> Step:
+def _step(change: StepChange, detail: str, wanted: dict[str, Any]) -> Step:
     return Step(change, "service definition", wanted["name"], detail, wanted=wanted)
 
 

@@ -21,7 +21,7 @@ from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.policies.client.ranger_roles import RoleRecord
 from ranger_cdap.policies.manage.role_members import NO_MEMBERS, RoleMembers, membership, relabelled
 from ranger_cdap.policies.manage.setup_rights import Holder, differences, held, in_order, reconcile, recorded
-from ranger_cdap.policies.manage.step import Change, Json, Step, policy_step
+from ranger_cdap.policies.manage.step import Json, Step, StepChange, policy_step
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
@@ -74,7 +74,7 @@ def plan(wanted: Iterable[WantedRole], found: FoundRoles, unwanted: Iterable[Wan
     for role in unwanted:
         there = found.roles.get(role.name)
         if there and not is_ours(there, role):
-            last.append(Step(Change.BLOCKED, "role", role.name, _made_by_others(there, role)))
+            last.append(Step(StepChange.BLOCKED, "role", role.name, _made_by_others(there, role)))
             continue
         drafts, _ = _with_rights(drafts, replace(role, rights=()), NO_MEMBERS)
         leaving_roles.append(role)
@@ -91,18 +91,18 @@ def plan(wanted: Iterable[WantedRole], found: FoundRoles, unwanted: Iterable[Wan
                 f"it has members ({who.others}) and none of its rights, so it was not made here; remove it first"
             ]
         if obstacles:
-            last += [Step(Change.BLOCKED, "role", role.name, why) for why in obstacles]
+            last += [Step(StepChange.BLOCKED, "role", role.name, why) for why in obstacles]
             continue
         beside = f"; it also has {who.others}" if who.others else ""
         if who.leaving:
             why = f"remove {who.leaving}, added before and no longer wanted{'' if who.missing else beside}"
-            first.append(Step(Change.UPDATE, "role", role.name, why, removes=who.leaving))
+            first.append(Step(StepChange.UPDATE, "role", role.name, why, removes=who.leaving))
         if there is None:
-            first.append(Step(Change.CREATE, "role", role.name, role.made_for))
+            first.append(Step(StepChange.CREATE, "role", role.name, role.made_for))
         if who.missing:
-            last.append(Step(Change.UPDATE, "role", role.name, f"add {who.missing}{beside}", adds=who.missing))
+            last.append(Step(StepChange.UPDATE, "role", role.name, f"add {who.missing}{beside}", adds=who.missing))
         elif there and after == drafts and not who.leaving:
-            last.append(Step(Change.KEEP, "role", role.name, f"it has these members and rights{beside}"))
+            last.append(Step(StepChange.KEEP, "role", role.name, f"it has these members and rights{beside}"))
         drafts = after
     return (*first, *_in_safe_order(_policy_steps(drafts)), *last, *_deletions(leaving_roles, drafts, found))
 
@@ -118,10 +118,10 @@ def _deletions(unwanted: Iterable[WantedRole], drafts: Sequence[_Draft], found: 
         using = [one.after for one in drafts if any(role.name in item.roles for item in one.after.items())]
         if there and using:
             why = f"policy {using[0].id} `{using[0].name}` names it for other rights; the role and its members stay"
-            yield Step(Change.KEEP, "role", role.name, why)
+            yield Step(StepChange.KEEP, "role", role.name, why)
         elif there:
             members = RoleMembers.of(there)
-            yield Step(Change.DELETE, "role", role.name, f"with {members}" if members else "it has no members")
+            yield Step(StepChange.DELETE, "role", role.name, f"with {members}" if members else "it has no members")
 
 
 def departure(role: WantedRole, found: FoundRoles) -> tuple[Step, ...]:
@@ -129,8 +129,8 @@ def departure(role: WantedRole, found: FoundRoles) -> tuple[Step, ...]:
     there = found.roles.get(role.name)
     leaving = role.members & RoleMembers.of(there) if there else NO_MEMBERS
     if there and leaving and not is_ours(there, role):
-        return (Step(Change.BLOCKED, "role", role.name, _made_by_others(there, role)),)
-    return (Step(Change.UPDATE, "role", role.name, f"remove {leaving}", removes=leaving),) if leaving else ()
+        return (Step(StepChange.BLOCKED, "role", role.name, _made_by_others(there, role)),)
+    return (Step(StepChange.UPDATE, "role", role.name, f"remove {leaving}", removes=leaving),) if leaving else ()
 
 
 def is_there(role: WantedRole, found: FoundRoles) -> bool:
@@ -259,7 +259,7 @@ def _key(resources: Mapping[str, PolicyResource]) -> bytes:
 
 def _in_safe_order(steps: Iterable[Step]) -> list[Step]:
     """Return the steps with deletions last: a record moves to another policy before its own is gone."""
-    return sorted(steps, key=lambda step: [Change.CREATE, Change.UPDATE, Change.DELETE].index(step.change))
+    return sorted(steps, key=lambda step: [StepChange.CREATE, StepChange.UPDATE, StepChange.DELETE].index(step.change))
 
 
 def _policy_steps(drafts: Iterable[_Draft]) -> Iterator[Step]:
@@ -268,7 +268,7 @@ def _policy_steps(drafts: Iterable[_Draft]) -> Iterator[Step]:
         if after is before or (before is None and not after.policy_items):
             continue
         if draft.is_void:
-            yield Step(Change.DELETE, "policy", after.name, "nothing else is in it", there=draft.document)
+            yield Step(StepChange.DELETE, "policy", after.name, "nothing else is in it", there=draft.document)
         else:
             changed = _difference(before or replaced(after, policy_items=[]), after)
             yield policy_step(before, after, draft.document, changed)

@@ -29,7 +29,7 @@ from ranger_cdap.policies.manage.role_plan import (
 )
 from ranger_cdap.policies.manage.sentry_file import LeftOut, SentryFile, SentryPrivilege, SentryRole
 from ranger_cdap.policies.manage.setup_policies import EVERY_NAME
-from ranger_cdap.policies.manage.step import Change, Step
+from ranger_cdap.policies.manage.step import Step, StepChange
 
 _LEVELS: Final = {"securekey": "secure_key"}
 """Keys of Sentry that are not named like the level in Ranger."""
@@ -87,7 +87,7 @@ def _kept(role: str, there: FoundRoles) -> Step:
     members = RoleMembers.of(there.roles[role])
     has = f"its rights and members ({members})" if members else "its rights"
     why = f"it was imported before and the file does not have it; it keeps {has}, and `--delete` removes it"
-    return Step(Change.KEEP, "role", role, why)
+    return Step(StepChange.KEEP, "role", role, why)
 
 
 def _groups(role: SentryRole, left_out: list[LeftOut]) -> Iterable[str]:

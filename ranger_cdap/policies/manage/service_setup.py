@@ -19,7 +19,7 @@ from ranger_cdap.policies.manage.carry_out import carry_out
 from ranger_cdap.policies.manage.definition_step import definition_step
 from ranger_cdap.policies.manage.setup_policies import policy_steps
 from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
-from ranger_cdap.policies.manage.step import Change, Step
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.ranger_model.decode import decode_policy
 
 # The lists of the service by account (architecture.md, decision 12).
@@ -86,7 +86,7 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Step:
                 **_instance({}, wanted),
             },
         }
-        return Step(Change.CREATE, "service", wanted.service, _accounts_text(lists), wanted=body)
+        return Step(StepChange.CREATE, "service", wanted.service, _accounts_text(lists), wanted=body)
     if service.get("type") != kind:
         raise InvalidInput(
             f"service `{wanted.service}` is of type `{service.get('type')}`, not `{kind}`; choose another name"
@@ -100,8 +100,8 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Step:
     is_enabled = service.get("isEnabled", True)
     if configs == before:
         if not is_enabled:
-            return Step(Change.BLOCKED, "service", wanted.service, _ENABLE, there=service)
-        return Step(Change.KEEP, "service", wanted.service, "the accounts have their rights", there=service)
+            return Step(StepChange.BLOCKED, "service", wanted.service, _ENABLE, there=service)
+        return Step(StepChange.KEEP, "service", wanted.service, "the accounts have their rights", there=service)
     parts = [
         *(part for change in changes for part in change.parts),
         *(f"{key} = {text}" for key, text in named.items()),
@@ -109,7 +109,7 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Step:
     detail = "; ".join(parts) or "only the record of what `setup` gave"
     detail = detail if is_enabled else f"{detail}; it is disabled: {_ENABLE}"
     body = {**service, "configs": configs}
-    return Step(Change.UPDATE, "service", wanted.service, detail, wanted=body, there=service)
+    return Step(StepChange.UPDATE, "service", wanted.service, detail, wanted=body, there=service)
 
 
 def _instance(configs: Mapping[str, str], wanted: DesiredState) -> dict[str, str]:

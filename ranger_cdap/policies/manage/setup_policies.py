@@ -18,7 +18,7 @@ from ranger_cdap.policies.manage.setup_rights import (
     rights,
 )
 from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
-from ranger_cdap.policies.manage.step import Change, Step, policy_step
+from ranger_cdap.policies.manage.step import Step, StepChange, policy_step
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 
 # Rights of CDAP's master user in every namespace: to list entities, to run previews, and to run programs without
@@ -117,10 +117,10 @@ def _steps_of_place(wanted: DesiredState, found: CurrentState, place: _SetupPlac
             yield step
         if usable.conditions and (lacking := _lacking(usable, named)):
             detail = f"policy {usable.id} has conditions; add manually what is missing: {_text(lacking)}"
-            yield Step(Change.BLOCKED, "policy", usable.name, detail, there=found.document(usable))
+            yield Step(StepChange.BLOCKED, "policy", usable.name, detail, there=found.document(usable))
         elif step is None and named:
             there, enough = found.document(usable), f"policy {usable.id} gives what is needed"
-            yield Step(Change.KEEP, "policy", usable.name, enough, there=there)
+            yield Step(StepChange.KEEP, "policy", usable.name, enough, there=there)
         return
     if not named:
         return
@@ -136,7 +136,7 @@ def _steps_of_place(wanted: DesiredState, found: CurrentState, place: _SetupPlac
         yield policy_step(None, policy, {}, _text(held(policy)), tuple(held(policy)))
     else:
         detail = f"policy {taken.id} has this name, and is not in effect for this resource; rename or delete it"
-        yield Step(Change.BLOCKED, "policy", taken.name, detail, there=found.document(taken))
+        yield Step(StepChange.BLOCKED, "policy", taken.name, detail, there=found.document(taken))
 
 
 def _decides_there(policy: Policy) -> bool:

@@ -17,7 +17,7 @@ from ranger_cdap.ranger_model.policy import Policy
 Json = dict[str, Any]
 
 
-class Change(StrEnum):
+class StepChange(StrEnum):
     """Kind of a step; `KEEP` and `BLOCKED` change nothing, and a blocked one needs a person."""
 
     CREATE = "create"
@@ -27,7 +27,7 @@ class Change(StrEnum):
     BLOCKED = "blocked"
 
 
-_CHANGING: Final = frozenset({Change.CREATE, Change.UPDATE, Change.DELETE})
+_CHANGING: Final = frozenset({StepChange.CREATE, StepChange.UPDATE, StepChange.DELETE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Step:
     `receivers` get rights by a policy. An object that `stays` differs from what is wanted and is left as it is.
     """
 
-    change: Change
+    change: StepChange
     kind: str
     name: str
     detail: str = ""
@@ -58,7 +58,7 @@ class Step:
     @property
     def differs(self) -> bool:
         """True if Ranger is not as wanted, whether or not the step changes that."""
-        return self.stays or self.change is not Change.KEEP
+        return self.stays or self.change is not StepChange.KEEP
 
     @property
     def subject(self) -> str:
@@ -91,7 +91,7 @@ def policy_step(
     if before is not None:
         items = {"policyItems": _items(before, after, document), "policyLabels": after.policy_labels}
         wanted, there = {**document, **items}, document
-    change = Change.CREATE if before is None else Change.UPDATE
+    change = StepChange.CREATE if before is None else StepChange.UPDATE
     return Step(change, "policy", after.name, detail, wanted=wanted, there=there, receivers=tuple(receivers))
 
 

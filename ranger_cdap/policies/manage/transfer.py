@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ranger_cdap.policies.manage.step import Change, Json, Step
+from ranger_cdap.policies.manage.step import Json, Step, StepChange
 
 # Fields of a policy that Ranger Admin sets.
 _OF_THE_SERVER = frozenset(
@@ -53,7 +53,7 @@ def plan(wanted: Sequence[Json], there: Sequence[Json]) -> tuple[Step, ...]:
         zone, name = policy_key(policy)
         present = known.pop((zone, name), None)
         differs = differing(policy, portable(present)) if present is not None else ()
-        change = Change.CREATE if present is None else Change.UPDATE if differs else Change.KEEP
+        change = StepChange.CREATE if present is None else StepChange.UPDATE if differs else StepChange.KEEP
         detail = f"differs in {', '.join(differs)}" if differs else ""
         steps.append(Step(change, "policy", name, detail, zone, policy, present))
     return (*steps, *(extra(policy, "is not in the file") for policy in known.values()))
@@ -62,7 +62,7 @@ def plan(wanted: Sequence[Json], there: Sequence[Json]) -> tuple[Step, ...]:
 def extra(policy: Json, why: str) -> Step:
     """Return the step of a policy that is not wanted, and stays."""
     zone, name = policy_key(policy)
-    return Step(Change.KEEP, "policy", str(name), why, zone, there=policy, stays=True)
+    return Step(StepChange.KEEP, "policy", str(name), why, zone, there=policy, stays=True)
 
 
 def body(step: Step, service: str) -> Json:

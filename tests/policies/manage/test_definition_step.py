@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ranger_cdap.policies.manage.definition_step import definition_step
 from ranger_cdap.policies.manage.service_setup import plan
 from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
-from ranger_cdap.policies.manage.step import Change
+from ranger_cdap.policies.manage.step import StepChange
 from servicedef import LOOKUP_CLASS, NOT_LISTED, has_lookup, service_definition, with_lookup
 
 OURS = service_definition()
@@ -65,7 +65,7 @@ def test_a_second_setup_with_the_same_option_or_without_changes_nothing(
 
     for again in {lookup, None}:
         step = definition_step(OURS, body, lookup=again)
-        assert (step.change, step.wanted) == (Change.KEEP, body)
+        assert (step.change, step.wanted) == (StepChange.KEEP, body)
 
 
 @given(registered, options)

@@ -21,7 +21,7 @@ from ranger_cdap.policies.manage.role_plan import (
     removal,
 )
 from ranger_cdap.policies.manage.setup_rights import DELEGATION, reconcile
-from ranger_cdap.policies.manage.step import Change
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.role import RoleMember
 from tests.policies.manage.value_ranger import Json, ValueRanger
@@ -98,7 +98,7 @@ def test_after_a_plan_roles_have_their_rights_and_the_next_changes_nothing(
     roles = [wanted("writers", first, some), wanted("readers", second, others)]
     ranger.carry_out(plan(roles, ranger.found), stop_after=stop)
     ranger.carry_out(plan(roles, ranger.found))
-    assert not [step for step in plan(roles, ranger.found) if step.change is not Change.KEEP]
+    assert not [step for step in plan(roles, ranger.found) if step.change is not StepChange.KEEP]
     for role in roles:
         there = RoleMembers.of(ranger.roles[role.name])
         assert not role.members - there
@@ -154,7 +154,7 @@ def test_a_role_of_others_and_all_policies_stay_as_they_are(
     role = wanted("writers", given_rights, some)
     for steps in (plan([role], ranger.found), removal([role], ranger.found), departure(role, ranger.found)):
         assert not [step for step in steps if step.changes]
-    expected = Change.BLOCKED if given_rights or some else Change.KEEP
+    expected = StepChange.BLOCKED if given_rights or some else StepChange.KEEP
     assert [step.change for step in plan([role], ranger.found)] == [expected]
 
 
@@ -162,7 +162,7 @@ def test_a_role_that_others_prepared_with_members_and_our_description_gets_nothi
     prepared = RoleRecord(name="writers", description="Made for writers.", users=[RoleMember(name="mallory")])
     role = wanted("writers", {0: frozenset({"read"})}, RoleMembers(users=("u1",)))
     [step] = plan([role], FoundRoles({"writers": prepared}, []))
-    assert step.change is Change.BLOCKED
+    assert step.change is StepChange.BLOCKED
     assert "user `mallory`" in step.detail
 
 
@@ -180,8 +180,8 @@ def test_members_that_people_added_are_shown_with_every_plan() -> None:
 def test_a_note_behind_the_description_leaves_a_role_ours() -> None:
     there = RoleRecord(name="writers", description="Made for writers. Ask zoe first.")
     role = wanted("writers", {0: frozenset({"read"})})
-    assert [step.change for step in plan([role], FoundRoles({"writers": there}, []))] == [Change.CREATE]
-    assert [step.change for step in removal([role], FoundRoles({"writers": there}, []))] == [Change.DELETE]
+    assert [step.change for step in plan([role], FoundRoles({"writers": there}, []))] == [StepChange.CREATE]
+    assert [step.change for step in removal([role], FoundRoles({"writers": there}, []))] == [StepChange.DELETE]
 
 
 def test_a_role_of_others_that_is_exactly_as_wanted_is_kept() -> None:
@@ -194,7 +194,7 @@ def test_a_role_of_others_that_is_exactly_as_wanted_is_kept() -> None:
     }
     ranger = ValueRanger({"writers": there}, [policy])
     role = wanted("writers", {0: frozenset({"read"})}, RoleMembers(users=("u1",)))
-    assert [step.change for step in plan([role], ranger.found)] == [Change.KEEP]
+    assert [step.change for step in plan([role], ranger.found)] == [StepChange.KEEP]
 
 
 IN_THE_WAY = [
@@ -212,7 +212,7 @@ def test_an_obstacle_blocks_the_role_alone_and_says_which_policy(changes: Json, 
     blocked = wanted("writers", {0: frozenset({"read"}), 1: frozenset({"read"})}, RoleMembers(users=("u1",)))
     free = wanted("readers", {1: frozenset({"read"})})
     steps = plan([blocked, free], ranger.found)
-    [obstacle] = [step for step in steps if step.change is Change.BLOCKED]
+    [obstacle] = [step for step in steps if step.change is StepChange.BLOCKED]
     assert obstacle.name == "writers"
     assert "policy 7" in obstacle.detail
     assert said in obstacle.detail

@@ -19,7 +19,7 @@ from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.policies.manage.role_plan import FoundRoles, plan
 from ranger_cdap.policies.manage.sentry_file import parse_sentry_file
 from ranger_cdap.policies.manage.sentry_roles import SentryImport, sentry_roles
-from ranger_cdap.policies.manage.step import Change
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies
 
 ACTIONS = ("read", "write", "execute", "admin")
@@ -97,7 +97,7 @@ def imported(text: str, instance: str = "cdap") -> SentryImport:
 
 def engine_of(found: SentryImport) -> PolicyEngine:
     steps = plan(found.roles, FoundRoles({}, []))
-    assert not [one for one in steps if one.change is Change.BLOCKED]
+    assert not [one for one in steps if one.change is StepChange.BLOCKED]
     documents = [dict(one.wanted or {}) for one in steps if one.kind == "policy"]
     policies = [{**one, "id": number, "version": 1} for number, one in enumerate(documents, 1)]
     document = {"serviceName": "cdapdev", "policyVersion": 1, "policies": policies}

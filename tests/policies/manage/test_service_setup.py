@@ -16,7 +16,7 @@ from ranger_cdap.config import CdapSettings, MasterSettings, Settings
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.policies.manage.service_setup import plan
 from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
-from ranger_cdap.policies.manage.step import Change, Step
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import replaced
@@ -70,9 +70,9 @@ def test_administrators_are_added_to_those_people_have_named() -> None:
 
 @pytest.mark.parametrize(
     ("listed", "change"),
-    [("zoe,ann", Change.KEEP), ("zoe, ann", Change.UPDATE), ("ann ,zoe", Change.UPDATE)],
+    [("zoe,ann", StepChange.KEEP), ("zoe, ann", StepChange.UPDATE), ("ann ,zoe", StepChange.UPDATE)],
 )
-def test_a_name_with_a_blank_is_no_account_and_is_repaired(listed: str, change: Change) -> None:
+def test_a_name_with_a_blank_is_no_account_and_is_repaired(listed: str, change: StepChange) -> None:
     service = {"id": 3, "name": "cdapdev", "type": "cdap", "configs": {"service.admin.users": listed}}
     wanted = DesiredState("cdapdev", "cdap", admin_users=("ann",))
     step = next(s for s in plan(wanted, CurrentState(None, service, ())) if s.kind == "service")
@@ -80,8 +80,8 @@ def test_a_name_with_a_blank_is_no_account_and_is_repaired(listed: str, change: 
     assert sorted((step.wanted or step.there or {})["configs"]["service.admin.users"].split(",")) == ["ann", "zoe"]
 
 
-@pytest.mark.parametrize(("enabled", "change"), [(True, Change.KEEP), (False, Change.BLOCKED)])
-def test_a_disabled_service_is_not_kept(enabled: bool, change: Change) -> None:
+@pytest.mark.parametrize(("enabled", "change"), [(True, StepChange.KEEP), (False, StepChange.BLOCKED)])
+def test_a_disabled_service_is_not_kept(enabled: bool, change: StepChange) -> None:
     service = {"id": 3, "name": "cdapdev", "type": "cdap", "isEnabled": enabled, "configs": {}}
     step = next(
         s for s in plan(DesiredState("cdapdev", "cdap"), CurrentState(None, service, ())) if s.kind == "service"
@@ -110,7 +110,7 @@ def test_the_master_user_gets_what_it_needs_by_policies_one_can_see(
     levels: tuple[str, ...], accesses: list[str]
 ) -> None:
     step = policies(MASTER)[levels]
-    assert step.change is Change.CREATE
+    assert step.change is StepChange.CREATE
     assert given(step) == [(["cdap"], [], accesses)]
 
 
@@ -148,7 +148,7 @@ def test_the_right_to_create_the_first_namespace_goes_with_the_profile_that_need
 
     there = replaced(body_of(first), id=9)
     after = policies_of(MASTER, CurrentState(None, None, (there,)))[there.name]
-    assert (after.change, given(after)) == (Change.UPDATE, [])
+    assert (after.change, given(after)) == (StepChange.UPDATE, [])
 
 
 def test_without_names_there_are_no_policies() -> None:
@@ -180,7 +180,7 @@ def test_items_of_people_stay_and_what_they_lack_is_an_item_of_its_own(
     items: list[PolicyItem], given_now: bool
 ) -> None:
     step = policies(MASTER, CurrentState(None, None, (theirs(*items),)))["instance", "namespace"]
-    assert step.change is (Change.UPDATE if given_now else Change.KEEP)
+    assert step.change is (StepChange.UPDATE if given_now else StepChange.KEEP)
     before = replace(step, wanted=msgspec.to_builtins(theirs(*items)))
     assert given(step) == given(before) + [(["cdap"], [], ["read"])] * given_now
     assert body_of(step).policy_items[: len(items)] == items
@@ -223,7 +223,7 @@ def old_definition() -> dict[str, Any]:
 def test_the_definition_of_the_predecessor_grows_and_keeps_what_it_has() -> None:
     step = plan(DesiredState("cdapdev", "cdap"), CurrentState(old_definition(), None, ()))[0]
 
-    assert step.change is Change.UPDATE
+    assert step.change is StepChange.UPDATE
     assert "let policies end at instance, namespace, application, dataset, program" in str(step)
     assert step.wanted is not None
     grown = {row["name"]: row for row in step.wanted["resources"]}
@@ -237,4 +237,4 @@ def test_the_definition_of_the_predecessor_grows_and_keeps_what_it_has() -> None
 
 def test_a_definition_that_grew_needs_nothing_more() -> None:
     once = plan(DesiredState("cdapdev", "cdap"), CurrentState(old_definition(), None, ()))[0]
-    assert plan(DesiredState("cdapdev", "cdap"), CurrentState(once.wanted, None, ()))[0].change is Change.KEEP
+    assert plan(DesiredState("cdapdev", "cdap"), CurrentState(once.wanted, None, ()))[0].change is StepChange.KEEP

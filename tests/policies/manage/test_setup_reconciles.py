@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.policies.manage.service_setup import plan
 from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
-from ranger_cdap.policies.manage.step import Change, Step
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource
@@ -41,14 +41,14 @@ class Ranger:
 
     def setup(self, wanted: DesiredState) -> list[Step]:
         """Carry out the plan, and return the steps that change something."""
-        changes = (Change.CREATE, Change.UPDATE)
+        changes = (StepChange.CREATE, StepChange.UPDATE)
         steps = [step for step in plan(wanted, self.state) if step.change in changes]
         for step in steps:
             body = step.wanted or {}
             match step.kind, step.change:
                 case "service", _:
                     self.configs = body["configs"]
-                case "policy", Change.CREATE:
+                case "policy", StepChange.CREATE:
                     self.policies.append(replaced(msgspec.convert(body, Policy), id=len(self.policies) + 1))
                 case "policy", _:
                     self.put(msgspec.convert(body, Policy))
@@ -192,7 +192,7 @@ def test_a_policy_that_decides_otherwise_gets_nothing_and_a_person_is_asked(edit
         )
     )
     (step,) = (step for step in plan(wanted("bob"), ranger.state) if step.kind == "policy")
-    assert step.change is Change.BLOCKED
+    assert step.change is StepChange.BLOCKED
     assert said in step.detail
     assert msgspec.convert(step.there, Policy) == ranger.policies[0]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ranger_cdap.policies.client.ranger_roles import RoleRecord
 from ranger_cdap.policies.manage.role_plan import FoundRoles
-from ranger_cdap.policies.manage.step import Change, Step
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.ranger_model.role import RoleMember
 
 Json = dict[str, Any]
@@ -31,10 +31,10 @@ class ValueRanger:
 
     def _make(self, step: Step) -> None:
         match step.kind, step.change:
-            case "role", Change.CREATE:
+            case "role", StepChange.CREATE:
                 assert step.name not in self.roles
                 self.roles[step.name] = RoleRecord(name=step.name, description=step.detail)
-            case "role", Change.UPDATE:
+            case "role", StepChange.UPDATE:
                 role = self.roles[step.name]
                 for kind in ("users", "groups", "roles"):
                     added, removed, there = getattr(step.adds, kind), getattr(step.removes, kind), getattr(role, kind)
@@ -47,7 +47,7 @@ class ValueRanger:
                 there, wanted = step.there, step.wanted
                 if there is not None:
                     self.policies = [one for one in self.policies if one["id"] != there["id"]]
-                if change is not Change.DELETE:
+                if change is not StepChange.DELETE:
                     assert wanted is not None
                     number = there["id"] if there else 1 + max((one["id"] for one in self.policies), default=0)
                     new = {**wanted, "id": number}

@@ -1,10 +1,9 @@
-"""`ranger-cdap install-units`: write the units for systemd, with the users and directories they need."""
+"""`ranger-cdap units`: write the units for systemd, with the users and directories they need."""
 
 from __future__ import annotations
 
 import os
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.units import JAVA_HOME, Unit, units
 
 _NEXT: Final = (
@@ -26,18 +26,10 @@ _NEXT: Final = (
 )
 
 
-class UnitChange(StrEnum):
-    """The change of one file."""
-
-    CREATE = "create"
-    REPLACE = "replace"
-    KEEP = "unchanged"
-
-
 @click.command(
-    "install-units",
+    "units",
     cls=Command,
-    examples=("ranger-cdap install-units --dry-run", "ranger-cdap install-units"),
+    examples=("ranger-cdap units --dry-run", "ranger-cdap units"),
     exits={
         ExitCode.OK: "the files are there, or with --dry-run would be",
         ExitCode.INVALID_INPUT: "a file was changed by hand, or cannot be written; nothing was done",
@@ -57,7 +49,7 @@ class UnitChange(StrEnum):
     "--program", type=click.Path(path_type=Path), metavar="FILE", help="The program they start; default: this one."
 )
 @pass_invocation
-def install_units(
+def units_command(
     invocation: Invocation, *, dry_run: bool, may_replace: bool, root: Path, program: Path | None
 ) -> None:
     """Write the units of the decision service and of the sync job for systemd.
@@ -67,31 +59,32 @@ def install_units(
     """
     java_home = Path(os.environ.get("JAVA_HOME") or JAVA_HOME)
     files = list(units(program or Path(sys.prefix, "bin", "ranger-cdap"), java_home))
-    changes = [(_change(root / unit.place, unit), unit) for unit in files]
-    if not may_replace and (differing := [unit.place for change, unit in changes if change is UnitChange.REPLACE]):
-        names = ", ".join(f"`{root / place}`" for place in differing)
+    steps = [(_step(root / unit.place, unit), unit) for unit in files]
+    if not may_replace and (differing := [step.subject for step, _ in steps if step.change is StepChange.UPDATE]):
+        names = ", ".join(differing)
         raise InvalidInput(f"{names} has other content; `--replace` replaces it, `systemctl edit` keeps changes apart")
     if not dry_run:
-        for change, unit in changes:
-            if change is not UnitChange.KEEP:
-                _write(root / unit.place, unit.content)
+        for step, unit in steps:
+            if step.changes:
+                _write(Path(step.name), unit.content)
     if invocation.as_json:
-        invocation.print_json([{"file": str(root / unit.place), "change": change} for change, unit in changes])
+        invocation.print_json([{"file": step.name, "change": step.change} for step, _ in steps])
         return
-    for change, unit in changes:
-        invocation.console.print(f"{change:<10} {root / unit.place}")
-        if dry_run and change is not UnitChange.KEEP:
+    for step, unit in steps:
+        invocation.console.print(str(step))
+        if dry_run and step.changes:
             invocation.console.print("".join(f"    {line}\n" for line in unit.content.decode().splitlines()))
     invocation.console.print("\nThen, as root:\n" + "".join(f"\n  {step}" for step in _NEXT))
 
 
-def _change(path: Path, unit: Unit) -> UnitChange:
+def _step(path: Path, unit: Unit) -> Step:
     try:
-        return UnitChange.KEEP if path.read_bytes() == unit.content else UnitChange.REPLACE
+        change = StepChange.KEEP if path.read_bytes() == unit.content else StepChange.UPDATE
     except FileNotFoundError:
-        return UnitChange.CREATE
+        change = StepChange.CREATE
     except OSError as e:
         raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None
+    return Step(change, "file", str(path))
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""`install-units`: all files of systemd or none, never over a change by hand, and nothing with `--dry-run`."""
+"""`units`: all files of systemd or none, never over a change by hand, and nothing with `--dry-run`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EARLIER = b"# of an earlier version\n"
 
 
 def install(root: Path, *options: str) -> int:
-    return main(["--quiet", "install-units", "--root", str(root), "--program", str(PROGRAM), *options])
+    return main(["--quiet", "units", "--root", str(root), "--program", str(PROGRAM), *options])
 
 
 def found(root: Path) -> dict[Path, bytes]:
@@ -62,7 +62,7 @@ def test_a_dry_run_shows_the_files_and_what_comes_next(tmp_path: Path, capsys: p
     assert install(tmp_path, "--dry-run") == 0
     shown = capsys.readouterr().out
     for place, content in CONTENT.items():
-        assert f"create     {tmp_path / place}" in shown
+        assert f"create file `{tmp_path / place}`" in shown
         assert all(f"    {line}" in shown for line in content.decode().splitlines())
     assert "systemctl enable --now ranger-cdap.service" in shown
 
@@ -71,7 +71,7 @@ def test_the_program_and_java_of_this_system_get_into_the_units(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", "/opt/java-21")
-    assert main(["install-units", "--root", str(tmp_path), "--program", "/srv/x/bin/ranger-cdap"]) == 0
+    assert main(["units", "--root", str(tmp_path), "--program", "/srv/x/bin/ranger-cdap"]) == 0
     service, sync = (
         found(tmp_path)[UNITS[name]].decode() for name in ("ranger-cdap.service", "ranger-cdap-sync.service")
     )
@@ -84,7 +84,7 @@ def test_the_program_and_java_of_this_system_get_into_the_units(
     "program", ["bin/ranger-cdap", "/opt/my programs/x", "/opt/%h/x", "/x\nExecStartPre=/evil", "/x;y", "/x$y"]
 )
 def test_a_program_that_systemd_would_read_otherwise_is_refused(program: str, tmp_path: Path) -> None:
-    assert main(["install-units", "--root", str(tmp_path), "--program", program]) == 3
+    assert main(["units", "--root", str(tmp_path), "--program", program]) == 3
     assert found(tmp_path) == {}
 
 
@@ -100,4 +100,4 @@ def test_programs_get_the_changes_as_json(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / unit).write_bytes(CONTENT[unit])
     assert install(tmp_path, "--json") == 0
     changes = {one["file"]: one["change"] for one in json.loads(capsys.readouterr().out)}
-    assert changes == {str(tmp_path / place): "unchanged" if place == unit else "create" for place in CONTENT}
+    assert changes == {str(tmp_path / place): "keep" if place == unit else "create" for place in CONTENT}
