@@ -122,9 +122,9 @@ def read_audit(
     if begin >= end:
         raise InvalidInput("`--since` is not before `--until`, so there is nothing to read")
     with authorizer_by(invocation, files) as authorizer:
-        documents, engine = authorizer.snapshot.documents, authorizer.snapshot.engine
+        documents, engine, why = authorizer.snapshot.documents, authorizer.snapshot.engine, authorizer.snapshot.reason
     if documents is None or engine is None:
-        raise NotReady("there are no policies to decide by")
+        raise NotReady(f"there are no policies to decide by: {why}")
     if invocation.settings.cdap.inherit:
         invocation.messages.print(
             "warning: `cdap.inherit` is on; an access that was inherited counts as not allowed now"
