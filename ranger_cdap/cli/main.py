@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "shadow": "ranger_cdap.cli.shadow:shadow",
     "plugins": "ranger_cdap.cli.plugins:plugins",
     "serve": "ranger_cdap.cli.serve:serve",
+    "console": "ranger_cdap.cli.console:console",
     "eval": "ranger_cdap.cli.evaluate:evaluate",
     "embedded-admin": "ranger_cdap.cli.embedded_admin:embedded_admin",
     "extension": "ranger_cdap.cli.extension:extension",

@@ -79,8 +79,6 @@ class ServiceSettings(Table, frozen=True):
     """Its key, as PEM and not encrypted; without it the key is in `tls_probe_certificate`."""
     ranger_services: tuple[str, ...] = ()
     """Ranger services to decide for besides `ranger.service`, each with its own definition."""
-    ranger_ui: str = ""
-    """The address of Ranger's web UI, for links on the page; default: the first of `ranger.url`."""
     callers: tuple[CallerSettings, ...] = ()
     """The callers: one table `[[service.callers]]` each."""
     jwt: JwtSettings = JwtSettings()

@@ -7,23 +7,19 @@ from typing import Final
 from ranger_cdap.service.api import (
     authzen,
     cdap_api,
-    console,
     events_api,
     grant_api,
     health,
     openapi,
     operation_api,
-    page,
     pdp,
     policies_api,
     role_api,
 )
-from ranger_cdap.service.api.console_form import ConsoleView
-from ranger_cdap.service.api.routes import ApiRoute, Handler
+from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import CallerRole
 from ranger_cdap.service.http.metrics import CONTENT_TYPE
 from ranger_cdap.service.http.reply import ErrorBody, text_error
-from ranger_cdap.service.http.uploads import FORM
 from ranger_cdap.service.state.handshake import Handshake
 from ranger_cdap.service.wire.authzen_wire import (
     AuthZenConfiguration,
@@ -40,16 +36,6 @@ from ranger_cdap.service.wire.cdap_wire import (
     RefreshRequest,
     VisibleReply,
     VisibleRequest,
-)
-from ranger_cdap.service.wire.console_wire import (
-    AskAnswer,
-    ImpactAnswer,
-    MatrixAnswer,
-    StatusAnswer,
-    UploadedFileForm,
-    UploadedPolicies,
-    WhatAnswer,
-    WhoAnswer,
 )
 from ranger_cdap.service.wire.event_wire import AuditReply, AuditRequest
 from ranger_cdap.service.wire.grant_wire import GrantReply, GrantRequest, GrantsReply, GrantsRequest
@@ -79,35 +65,6 @@ _LONGEST: Final = 250_000
 _MASKED: Final = {501: ErrorBody}
 _MASKED_AS_TEXT: Final = {501: str}
 _PDP_CHALLENGE: Final = 'Bearer realm="Ranger PDP", Basic realm="Ranger PDP", charset="UTF-8"'
-
-
-def _page(path: str, handler: Handler, summary: str, view: ConsoleView | None = None) -> ApiRoute:
-    return ApiRoute(
-        "GET",
-        path,
-        _DELEGATE,
-        handler,
-        summary,
-        waits=view is not None,
-        also={400: str} if view is not None else {},
-        query=console.QUERIES[view] if view is not None else {},
-        content_type=page.HTML,
-        error=page.html_error,
-    )
-
-
-def _twin(name: str, handler: Handler, summary: str, gives: type, view: ConsoleView | None = None) -> ApiRoute:
-    return ApiRoute(
-        "GET",
-        f"/console/v1/{name}",
-        _DELEGATE,
-        handler,
-        summary,
-        gives=gives,
-        waits=view is not None,
-        also={400: ErrorBody} if view is not None else {},
-        query=console.QUERIES[view] if view is not None else {},
-    )
 
 
 CDAP: Final = (
@@ -226,34 +183,6 @@ HEALTH: Final = (
     ApiRoute("GET", "/metrics", _PUBLIC, health.metrics, "Prometheus metrics", content_type=CONTENT_TYPE),
 )
 
-PAGE: Final = (
-    _page(page.PATHS[ConsoleView.ASK], console.ask_page, "The console: permission checks and their reasons",
-          ConsoleView.ASK),
-    _page(page.PATHS[ConsoleView.WHO], console.who_page, "The console: who has access", ConsoleView.WHO),
-    _page(page.PATHS[ConsoleView.WHAT], console.what_page, "The console: what a user has access to", ConsoleView.WHAT),
-    _page(page.PATHS[ConsoleView.MATRIX], console.matrix_page, "The console: the matrix of a namespace",
-          ConsoleView.MATRIX),
-    _page(page.PATHS[ConsoleView.IMPACT], console.impact_form, "The console: a form for a file of policies"),
-    ApiRoute(
-        "POST", page.PATHS[ConsoleView.IMPACT], _DELEGATE, console.impact_page, "The console: impact of a file",
-        UploadedFileForm, waits=True, also={400: str}, accepts=FORM, content_type=page.HTML, error=page.html_error,
-    ),
-    _page(page.PATHS["status"], console.status_html, "The console: freshness and problems of the policies"),
-    ApiRoute("GET", "/style.css", _DELEGATE, page.style, "Style sheet of the page", content_type=page.CSS),
-)  # fmt: skip
-
-CONSOLE: Final = (
-    _twin("ask", console.ask_json, "Check a permission and explain the answer", AskAnswer, ConsoleView.ASK),
-    _twin("who", console.who_json, "List who has access to an entity or a pattern", WhoAnswer, ConsoleView.WHO),
-    _twin("what", console.what_json, "List what a user has access to", WhatAnswer, ConsoleView.WHAT),
-    _twin("matrix", console.matrix_json, "Access matrix of a namespace", MatrixAnswer, ConsoleView.MATRIX),
-    ApiRoute(
-        "POST", "/console/v1/impact", _DELEGATE, console.impact_json, "Access that a set of policies adds and removes",
-        UploadedPolicies, ImpactAnswer, waits=True, query=console.QUERIES[ConsoleView.IMPACT],
-    ),
-    _twin("status", console.status_json, "Freshness and problems of the policies", StatusAnswer),
-)  # fmt: skip
-
-_ALL: Final = (*CDAP, *EVENTS, *GRANTS, *ROLES, *POLICIES, *PDP, *AUTHZEN, *HEALTH, *PAGE, *CONSOLE)
+_ALL: Final = (*CDAP, *EVENTS, *GRANTS, *ROLES, *POLICIES, *PDP, *AUTHZEN, *HEALTH)
 
 ROUTES: Final = (*_ALL, openapi.route(_ALL))

@@ -53,7 +53,7 @@ ASKED_ELSEWHERE = {
     "audit verify", "policies impact", "overbroad", "insights report", "insights propose",
     "roles apply", "roles remove", "import sentry",
     "setup", "check", "doctor", "policies apply",
-    "policies refresh", "policies rewrite", "serve", "embedded-admin",
+    "policies refresh", "policies rewrite", "serve", "console", "embedded-admin",
     "shadow report", "shadow close",
     "extension", "install-units",
     "review", "sync run", "sync inventory", "sync repair", "sync baseline", "sync status", "sync lives",

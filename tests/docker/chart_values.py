@@ -46,7 +46,6 @@ SERVICE_SETTINGS: Final = {
     },
     "service": {
         "max_body": 5_000_000,
-        "ranger_ui": "https://ranger.example",
         "jwt": {"jwks_url": "https://issuer.example/keys", "issuer": "https://issuer.example", "audience": "cdap"},
         "proxy": {"addresses": ["10.0.0.1"], "secret": {"secretKey": "proxy"}},
     },

@@ -163,10 +163,10 @@ def ask(port: int, who: str | None, method: str, path: str, body: Any = None) ->
         connection.close()
 
 
-def command(*arguments: str, directory: Path, **environment: str) -> subprocess.Popen[str]:
-    """`ranger-cdap` with these arguments, begun in a directory."""
+def command(*arguments: str, directory: Path, before: str = "", **environment: str) -> subprocess.Popen[str]:
+    """`ranger-cdap` with these arguments, begun in a directory; `before` is run in it first."""
     return subprocess.Popen(
-        [sys.executable, "-c", _RUN, *arguments],
+        [sys.executable, "-c", f"{before}\n{_RUN}", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -176,12 +176,19 @@ def command(*arguments: str, directory: Path, **environment: str) -> subprocess.
 
 
 @contextmanager
-def serve(config: Path | None, directory: Path, *flags: str, quiet: bool = False) -> Iterator[Served]:
-    """`ranger-cdap serve`, from when it says where it answers; killed at the end if it still runs."""
+def serve(
+    config: Path | None,
+    directory: Path,
+    *flags: str,
+    quiet: bool = False,
+    what: tuple[str, ...] = ("serve",),
+    before: str = "",
+) -> Iterator[Served]:
+    """`ranger-cdap serve`, or `what`, from when it says where it answers; killed at the end if it still runs."""
     settings = ["--config", str(config)] if config else []
     for flag in flags:
         settings += ["--set", flag]
-    process = command(*settings, "serve", *(["--quiet"] if quiet else []), directory=directory)
+    process = command(*settings, *what, *(["--quiet"] if quiet else []), directory=directory, before=before)
     assert process.stdout is not None
     assert process.stderr is not None
     said = process.stdout.readline()

@@ -43,6 +43,9 @@ class Caller:
     roles: frozenset[CallerRole]
 
 
+NO_CALLER: Final = Caller("", frozenset())
+
+
 class Callers:
     """Authenticator of the callers of the settings."""
 

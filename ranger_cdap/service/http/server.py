@@ -44,19 +44,26 @@ class _ServiceDoorkeeper:
 class HttpServer:
     """Server for an application on the configured address; it queues connections from its creation until it runs.
 
+    `option` has set the address instead of the settings.
+
     Raises:
         ConfigError: other machines could reach the address, and there is no usable certificate.
         ServerError: the port is in use.
     """
 
-    def __init__(self, settings: ServiceSettings, limits: ServiceLimits = ServiceLimits()) -> None:  # noqa: B008 - immutable
-        check_exposure(settings)
+    def __init__(
+        self,
+        settings: ServiceSettings,
+        limits: ServiceLimits = ServiceLimits(),  # noqa: B008 - immutable
+        option: str = "",
+    ) -> None:
+        check_exposure(settings, option or "`service.host`")
         self._tls = ServerTls(settings) if settings.tls_certificate else None
         self._settings = settings
         self._limits = limits
         address = "127.0.0.1" if settings.host == "localhost" else settings.host
         self.connections = Connections(settings.max_connections, max(1, settings.max_connections // 2))
-        advice = "choose another `service.port`"
+        advice = f"choose another {option or '`service.port`'}"
         listening = listen(address, settings.port, backlog=_BACKLOG, advice=advice)
         self._socket = Listener.over(listening, self.connections)
         self._server: AsgiServer | None = None
@@ -93,10 +100,14 @@ class HttpServer:
         self._server = AsgiServer(app, limits, _ServiceDoorkeeper(self.connections, self._tls), self._tls)
         return self._server
 
-    def stop(self) -> None:
-        """Finish requests in progress and close the port; idempotent."""
+    def request_stop(self) -> None:
+        """Let `run` return soon."""
         if self._server is not None:
             self._server.request_stop()
+
+    def stop(self) -> None:
+        """Finish requests in progress and close the port; idempotent."""
+        self.request_stop()
         if self._thread is not None:
             self._thread.join(self._limits.stop_seconds + _MARGIN_SECONDS)
         self._socket.close()
@@ -113,7 +124,7 @@ def prefer_short_waits() -> None:
     gc.freeze()
 
 
-def check_exposure(settings: ServiceSettings) -> None:
+def check_exposure(settings: ServiceSettings, name: str = "`service.host`") -> None:
     """Refuse to send secrets and answers in clear text to other machines.
 
     Raises:
@@ -130,9 +141,9 @@ def check_exposure(settings: ServiceSettings) -> None:
     try:
         loopback = settings.host == "localhost" or ipaddress.ip_address(settings.host).is_loopback
     except ValueError:
-        raise ConfigError(f"`service.host` must be an address, not `{settings.host}`") from None
+        raise ConfigError(f"{name} must be an address, not `{settings.host}`") from None
     if not loopback and not settings.tls_certificate:
         raise ConfigError(
-            f"`service.host` is `{settings.host}`, which other machines can reach: set `service.tls_certificate` and "
+            f"{name} is `{settings.host}`, which other machines can reach: set `service.tls_certificate` and "
             "`service.tls_key`, or listen on 127.0.0.1"
         )

@@ -15,7 +15,6 @@ from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.checks.checks import Unknown
 from ranger_cdap.config import Settings
 from ranger_cdap.service.decisions.policy_generation import PolicyGeneration
-from ranger_cdap.service.decisions.question_process import QuestionProcess
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
@@ -45,7 +44,6 @@ class AppState:
     grant_forwarder: GrantForwarder | None = None
     role_forwarder: RoleForwarder | None = None
     token_keys: FetchedKeys | None = None
-    questions: QuestionProcess = field(default_factory=QuestionProcess)
     telemetry: Telemetry | None = None
 
     def pending(self, answers: Iterable[Answer]) -> str:
@@ -57,11 +55,7 @@ class AppState:
         return "; ".join(filter(None, (reason, self.pending(answers))))
 
     def close(self) -> None:
-        """End the console's question, publish the stored events, stop the refreshes, then deliver the audit records.
-
-        Last come spans that are still to be sent.
-        """
-        self.questions.close()
+        """Publish the stored events, stop the refreshes, deliver the audit records, then the spans still to be sent."""
         if self.events is not None:
             self.events.store.close()
         if self.grant_forwarder is not None:

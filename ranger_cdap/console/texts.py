@@ -13,10 +13,7 @@ from ranger_cdap.analysis.reach_rows import item_text
 from ranger_cdap.analysis.wording import SIDES, LevelText, place
 from ranger_cdap.cdap.answer import Missing
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.engine import AccessRequest
-from ranger_cdap.questions.impact_text import request_text
-from ranger_cdap.questions.matrix import ActionAccess, MatrixCell
-from ranger_cdap.service.wire.console_wire import (
+from ranger_cdap.console.answer_rows import (
     AskAnswer,
     ChangedAccessRow,
     EvidenceRequest,
@@ -28,6 +25,9 @@ from ranger_cdap.service.wire.console_wire import (
     NamedItem,
     NamedPolicy,
 )
+from ranger_cdap.engine import AccessRequest
+from ranger_cdap.questions.impact_text import request_text
+from ranger_cdap.questions.matrix import ActionAccess, Matrix, MatrixCell
 
 _ALLOWS: Final = "policyItems"
 """List of the items of changed rows: access is gained and lost by allow items."""
@@ -111,6 +111,12 @@ def by_policy(cell: MatrixCell) -> Iterator[tuple[int, list[tuple[str, ActionAcc
     """Yield the policies that decide in a cell, -1 for none, with the letters of the actions."""
     for policy_id, found in groupby(cell.letters, key=lambda pair: pair[1].policy_id):
         yield policy_id, list(found)
+
+
+def matrix_policies(found: Matrix) -> list[int]:
+    """Return the ids of the policies that decide in a matrix, sorted."""
+    marks = (mark for row in found.rows for cell in row for _, mark in cell.marks)
+    return sorted({mark.policy_id for mark in marks if mark.policy_id >= 0})
 
 
 @dataclass(frozen=True, slots=True)

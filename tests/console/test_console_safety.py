@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -14,23 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap import hookimpl
+from ranger_cdap.console.pages import PATHS, STYLE
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.http.callers import CallerRole
-from ranger_cdap.service.table import CONSOLE, PAGE
 from tests.cli.fixtures import COMPANY, download
-from tests.service.api.console_fixtures import HOSTILE_NAME, company, hostile
-from tests.service.api.test_console import QUESTIONS, look, twin, upload
-from tests.service.api.test_page import Page, elements
-from tests.service.fixtures import READ_AND_WRITE, World, serving
+from tests.console.fixtures import HOSTILE_NAME, ConsoleWorld, Page, company, hostile, serving
+from tests.console.test_console import QUESTIONS, look, upload
+from tests.console.test_page import elements
+from tests.service.fixtures import READ_AND_WRITE
 
 Json = dict[str, Any]
-pytestmark = pytest.mark.usefixtures("in_this_process")
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with serving(READ_AND_WRITE, tmp_path_factory.mktemp("console")) as world:
-        yield world
 
 
 @pytest.fixture(scope="module")
@@ -54,15 +46,15 @@ HOSTILE_QUESTIONS = [
 
 @pytest.mark.parametrize(("view", "typed"), HOSTILE_QUESTIONS)
 def test_no_name_from_policies_is_markup_or_acts_on_the_text(
-    service: World, folder: Path, view: str, typed: dict[str, str]
+    world: ConsoleWorld, folder: Path, view: str, typed: dict[str, str]
 ) -> None:
-    hostile(folder / "hostile").takes_effect(service)
+    hostile(folder / "hostile").takes_effect(world)
     query = urlencode(typed)
     path = f"/{view.removeprefix('ask')}"
-    answer = service.ask("delegate", "GET", f"{path}?{query}")
+    answer = world.ask("delegate", "GET", f"{path}?{query}")
     harmless = urlencode({name: text.replace(HOSTILE_NAME, "somebody") for name, text in typed.items()})
-    hostile(folder / "harmless", "somebody").takes_effect(service)
-    usual = service.ask("delegate", "GET", f"{path}?{harmless}")
+    hostile(folder / "harmless", "somebody").takes_effect(world)
+    usual = world.ask("delegate", "GET", f"{path}?{harmless}")
     assert (answer.status, usual.status) == (200, 200), Page(answer).text
     assert sorted(elements(Page(answer))) == sorted(elements(Page(usual)))
     page = answer.body.decode()
@@ -74,28 +66,28 @@ def test_no_name_from_policies_is_markup_or_acts_on_the_text(
     assert html.escape("<b onclick='x'>", quote=False)[:8] in main_part
 
 
-def test_no_name_of_an_uploaded_file_is_markup(service: World, folder: Path) -> None:
+def test_no_name_of_an_uploaded_file_is_markup(world: ConsoleWorld, folder: Path) -> None:
     estate = hostile(folder / "hostile")
-    company(folder / "company").takes_effect(service)
-    answer = upload(service, (estate.folder / "policies.json").read_bytes(), name="<b>\u202e.json")
+    company(folder / "company").takes_effect(world)
+    answer = upload(world, (estate.folder / "policies.json").read_bytes(), name="<b>\u202e.json")
     page = answer.body.decode()
     assert answer.status == 200, Page(answer).text
     assert "b" not in elements(Page(answer))
     assert "ana&lt;b onclick" in page
     assert not {"\u202e", "\x1b"} & set(page)
-    bad = upload(service, b"[]", name="<b>\u202e.json").body.decode()
+    bad = upload(world, b"[]", name="<b>\u202e.json").body.decode()
     assert "&lt;b&gt;\\u202e.json" in bad
 
 
 # --- who may, and from where --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", [*PAGE, *CONSOLE], ids=lambda row: f"{row.method} {row.path}")
-def test_every_view_is_for_delegates_only(service: World, row: Any) -> None:
-    assert row.roles == {CallerRole.DELEGATE}
+@pytest.mark.parametrize(
+    ("method", "path"), [*(("GET", path) for path in (*PATHS.values(), STYLE)), ("POST", "/impact")]
+)
+def test_every_view_is_for_delegates_only(world: ConsoleWorld, method: str, path: str) -> None:
     for role in (None, *CallerRole):
-        body = b"{}" if row.method == "POST" else None
-        answer = service.ask(role.value if role else None, row.method, row.path, body)
+        answer = world.ask(role.value if role else None, method, path, b"{}" if method == "POST" else None)
         if role is None:
             assert answer.status == 401
         else:
@@ -122,29 +114,33 @@ SITES = [
 
 
 @pytest.mark.parametrize(("headers", "is_taken"), SITES)
-def test_a_form_is_taken_from_our_own_pages_only(service: World, headers: dict[str, str], is_taken: bool) -> None:
-    own = {"own": service.url, "host": urlsplit(service.url).netloc}
+def test_a_form_is_taken_from_our_own_pages_only(world: ConsoleWorld, headers: dict[str, str], is_taken: bool) -> None:
+    own = {"own": world.url, "host": urlsplit(world.url).netloc}
     sent = {name: value.format(**own) for name, value in headers.items()}
-    answer = upload(service, b"[]", **sent)
+    answer = upload(world, b"[]", **sent)
     assert answer.status == (400 if is_taken else 403)
-    assert is_taken is (b"from pages of this service only" not in answer.body)
+    assert is_taken is (b"from pages of the console only" not in answer.body)
 
 
-def test_other_bodies_than_a_form_are_refused(service: World) -> None:
+def test_what_is_refused_beforehand_is_a_page_too(world: ConsoleWorld) -> None:
+    answer = world.ask("delegate", "GET", "/impact", Host="evil.example")
+    assert (answer.status, answer.headers["content-type"]) == (421, "text/html; charset=utf-8")
+
+
+def test_other_bodies_than_a_form_are_refused(world: ConsoleWorld) -> None:
     for kind in ("application/json", "text/plain", "application/x-www-form-urlencoded", "multipart/mixed"):
         sent = {"Content_Type": kind, "Sec_Fetch_Site": "same-origin"}
-        assert service.ask("delegate", "POST", "/impact", b"{}", **sent).status == 415
-    assert service.ask("delegate", "POST", "/console/v1/impact", b"{}", Content_Type="text/plain").status == 415
+        assert world.ask("delegate", "POST", "/impact", b"{}", **sent).status == 415
 
 
-def test_nothing_is_audited(service: World, folder: Path) -> None:
-    estate = company(folder / "company").takes_effect(service)
-    service.memory.records.clear()
+def test_nothing_is_audited(world: ConsoleWorld, folder: Path) -> None:
+    estate = company(folder / "company").takes_effect(world)
+    world.memory.records.clear()
     for name in ("allowed", "who", "what", "matrix"):
         view, typed, _ = QUESTIONS[name]
-        assert twin(service, view, **typed).status == 200
-    assert upload(service, (estate.folder / "policies.json").read_bytes()).status == 200
-    assert service.memory.records == []
+        assert look(world, view, **typed).status == 200
+    assert upload(world, (estate.folder / "policies.json").read_bytes()).status == 200
+    assert world.memory.records == []
 
 
 # --- fuzz ---------------------------------------------------------------------------------------------------------
@@ -180,13 +176,11 @@ def damaged(draw: st.DrawFn) -> bytes:
     st.binary(max_size=40) | documents_like | damaged(),
     st.sampled_from(["new.json", "new.yaml", "new", "\x00", "a/b\\c.YML", "x" * 300 + ".json"]),
 )
-def test_any_file_is_compared_or_refused(service: World, folder: Path, file: bytes, name: str) -> None:
+def test_any_file_is_compared_or_refused(world: ConsoleWorld, folder: Path, file: bytes, name: str) -> None:
     estate = company(folder / "company")
-    if service.state.authorizer.snapshot.engine is None or service.state.authorizer.snapshot.versions.policies != 7:
-        estate.takes_effect(service)
-    assert upload(service, file, name).status in (200, 400)
-    if service.ask("delegate", "POST", "/console/v1/impact", file).status not in (200, 400):
-        raise AssertionError(file)
+    if world.authorizer.snapshot.engine is None or world.authorizer.snapshot.versions.policies != 7:
+        estate.takes_effect(world)
+    assert upload(world, file, name).status in (200, 400)
 
 
 # --- hooks --------------------------------------------------------------------------------------------------------
@@ -198,14 +192,10 @@ class Refuses:
         return "not today"
 
 
-def test_hooks_that_decide_are_asked_in_the_service_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The child process has neither the plugin's environment nor, here, the plugin."""
+def test_hooks_decide_as_in_the_service() -> None:
     plugins = plugin_manager(entry_points=False)
     plugins.register(Refuses())
-    with serving(READ_AND_WRITE, tmp_path, plugins=plugins) as world:
-        monkeypatch.setattr(world.state.questions, "ask", None)
-        typed = {"user": "alice", "operation": "dataset.get", "entity": "dataset:ns1.kv"}
-        page = look(world, "ask", **typed)
+    with serving(READ_AND_WRITE, plugins=plugins) as world:
+        page = look(world, "ask", user="alice", operation="dataset.get", entity="dataset:ns1.kv")
         assert "Denied: alice dataset.get on dataset:ns1.kv" in page.text
         assert "not today" in page.text
-        assert twin(world, "ask", **typed).json["allowed"] is False

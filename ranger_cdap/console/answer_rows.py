@@ -1,11 +1,11 @@
-"""Answers of the console, as its pages show them and as JSON; the rows are those of the commands with `--json`."""
+"""Answers of the console, as its pages show them; the rows are those of the commands with `--json`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
 
 class ConsoleAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,7 +73,7 @@ class ExplainedPrivilege(ConsoleAnswer, frozen=True):
 
 
 class AskAnswer(ConsoleAnswer, frozen=True):
-    """A permission check with its reasons; `pending` says if a grant of the sync job is still to come."""
+    """A permission check with its reasons."""
 
     allowed: bool
     enforced: bool
@@ -88,7 +88,6 @@ class AskAnswer(ConsoleAnswer, frozen=True):
     policies: list[int]
     alternatives: list[list[ExplainedPrivilege]]
     changes: list[str]
-    pending: str = ""
 
 
 # --- who, what --------------------------------------------------------------------------------------------------------
@@ -190,51 +189,6 @@ class WhatAnswer(ConsoleAnswer, frozen=True):
     notes: list[str] = []
 
 
-# --- matrix -----------------------------------------------------------------------------------------------------------
-
-
-class MatrixColumn(ConsoleAnswer, frozen=True):
-    """A subject: `everybody`, a `user` with their groups, or a `group`."""
-
-    kind: str
-    name: str
-    groups: list[str]
-
-
-class MatrixAction(ConsoleAnswer, frozen=True):
-    """Access to one action, and whether it is allowed now."""
-
-    standing: str
-    allowed_now: bool
-    policy: NamedPolicy | None
-    depends: str | UnsetType | None = UNSET
-
-
-class MatrixCellBody(MatrixColumn, frozen=True):
-    """Accesses of a subject, by action."""
-
-    actions: dict[str, MatrixAction]
-
-
-class MatrixRow(ConsoleAnswer, frozen=True):
-    """An entity, or a pattern, with the cells of subjects to whom a policy applies."""
-
-    entity: NamedEntity
-    cells: list[MatrixCellBody]
-
-
-class MatrixAnswer(ConsoleAnswer, frozen=True):
-    """Access matrix of a namespace at one time."""
-
-    namespace: str
-    service: str
-    policy_version: int
-    time: str
-    columns: list[MatrixColumn]
-    rows: list[MatrixRow]
-    notes: list[str] = []
-
-
 # --- impact -----------------------------------------------------------------------------------------------------------
 
 
@@ -266,38 +220,6 @@ class ImpactAnswer(ConsoleAnswer, frozen=True):
     notes: list[str] = []
 
 
-class UploadedPolicies(msgspec.Struct):
-    """A policy download, a plugin's cache file, or an export, whole: what it leaves out counts as removed."""
-
-    policies: list[Any]
-    service_name: str = msgspec.field(name="serviceName", default="")
-
-    @staticmethod
-    def read(data: bytes) -> bytes:
-        """Return the document undecoded, for the code that reads the same from a file.
-
-        Raises:
-            msgspec.MsgspecError: it is not a JSON object with policies.
-        """
-        _uploaded.decode(data)
-        return data
-
-
-class UploadedFileForm(msgspec.Struct):
-    """The form with a file of policies, as JSON or YAML."""
-
-    file: Annotated[str, Meta(extra_json_schema={"format": "binary"})]
-    access: str = ""
-
-
-class _Outline(msgspec.Struct):
-    policies: msgspec.Raw
-
-
-# msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
-_uploaded = msgspec.json.Decoder(_Outline)
-
-
 # --- status -----------------------------------------------------------------------------------------------------------
 
 
@@ -311,30 +233,20 @@ class PolicyProblem(ConsoleAnswer, frozen=True):
     message: str
 
 
-class ServiceStatus(ConsoleAnswer, frozen=True):
-    """The policies of one Ranger service: how fresh they are, and what is wrong with them."""
+class StatusAnswer(ConsoleAnswer, frozen=True):
+    """The policies, how fresh they are and what is wrong with them, and the configuration of decisions."""
 
-    name: str
+    service: str
     state: str
     decides: bool
     reason: str
     version: int | None
-    confirmed: str | None
-    age_seconds: float | None
+    confirmed: str
     cache_problem: str
     problem_count: int
     problems: list[PolicyProblem]
-
-
-class StatusAnswer(ConsoleAnswer, frozen=True):
-    """Freshness and problems of the policies, and the configuration of decisions."""
-
-    services: list[ServiceStatus]
     instance: str
     profile: str
-    profile_title: str
     enforcement: str
     everything_enforced: bool
     master: str
-    grants: str
-    differences: list[str]

@@ -1,4 +1,4 @@
-"""Pages of the console: each shows the answer that its JSON twin has, without scripts, with every name escaped."""
+"""The console's pages as HTML: without scripts, with every name escaped."""
 
 from __future__ import annotations
 
@@ -6,59 +6,62 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from ranger_cdap.cdap.profile import Profile
-from ranger_cdap.config import Settings, addresses
-from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.questions.display import page_template
-from ranger_cdap.questions.matrix import LETTERS
-from ranger_cdap.questions.matrix_document import MARKS
-from ranger_cdap.service.api import console_texts
-from ranger_cdap.service.api.console_form import FIELDS, ConsoleForm, ConsoleView, options
-from ranger_cdap.service.decisions.question_process import PageContext
-from ranger_cdap.service.http.reply import Refused, Reply
-from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.console_wire import (
+from ranger_cdap.console import texts
+from ranger_cdap.console.answer_rows import (
     AskAnswer,
-    ConsoleAnswer,
     HolderRow,
     ImpactAnswer,
-    MatrixAnswer,
     NamedPolicy,
+    StatusAnswer,
     WhatAnswer,
     WhoAnswer,
 )
-from ranger_cdap.service.wire.durations import format_duration
+from ranger_cdap.console.forms import FIELDS, ConsoleForm, ConsoleView, options
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.questions.display import page_template
+from ranger_cdap.questions.matrix import LETTERS
+from ranger_cdap.questions.matrix_document import MARKS, MatrixNotes
+from ranger_cdap.questions.namespace_matrix import NamespaceMatrix
+from ranger_cdap.service.http.reply import Refused, Reply
+
+PageAnswer = AskAnswer | WhoAnswer | WhatAnswer | NamespaceMatrix | ImpactAnswer
 
 HTML: Final = "text/html; charset=utf-8"
 CSS: Final = "text/css; charset=utf-8"
 
-PATHS: Final[Mapping[str, str]] = {
+STYLE: Final = "/style.css"
+PATHS: Final[Mapping[ConsoleView, str]] = {
     ConsoleView.ASK: "/",
     ConsoleView.WHO: "/who",
     ConsoleView.WHAT: "/what",
     ConsoleView.MATRIX: "/matrix",
     ConsoleView.IMPACT: "/impact",
-    "status": "/status",
+    ConsoleView.STATUS: "/status",
 }
-_NAMES: Final[Mapping[str, str]] = {
+_NAMES: Final[Mapping[ConsoleView, str]] = {
     ConsoleView.ASK: "Ask",
     ConsoleView.WHO: "Who has access",
     ConsoleView.WHAT: "What a user reaches",
     ConsoleView.MATRIX: "Matrix",
     ConsoleView.IMPACT: "Impact of a change",
-    "status": "Status",
+    ConsoleView.STATUS: "Status",
 }
 
 Link = Callable[[int], str]
 """Return the URL of a policy in Ranger's web UI; empty if unknown."""
 
 
-def page_context(call: HandlerCall) -> PageContext:
-    """Return the values of a page for the caller."""
-    settings = call.state.settings
-    return PageContext(call.caller.name, ranger_ui(settings), settings.service.max_body)
+class PageContext(msgspec.Struct, frozen=True):
+    """Values of a page beside its form and answer: who asks, the address of Ranger's web UI, the longest body."""
+
+    caller: str
+    ranger_ui: str
+    longest: int
 
 
 def view_page(
@@ -66,55 +69,32 @@ def view_page(
     context: PageContext,
     engine: PolicyEngine | None,
     *,
-    answer: ConsoleAnswer | None = None,
-    profile: Profile | None = None,
-    more: Mapping[str, Any] | None = None,
+    answer: PageAnswer | None,
+    profile: Profile,
+    status: StatusAnswer,
 ) -> bytes:
     """Return the page of a view with its form, and its answer if there is one."""
-    return _page(
-        form.view,
-        context,
-        form=form,
-        fields=FIELDS[form.view],
-        options=options(profile, engine),
-        answer=answer,
-        link=links_below(context.ranger_ui, engine, set(_policies_of(answer))),
-        **(more or {}),
-    )
-
-
-def status_page(context: PageContext, engines: Mapping[str, PolicyEngine | None], **values: Any) -> bytes:
-    """Return the page of the status; `engines` are those of the services by their names."""
-    ids = {
-        service.name: {one.policy_id for one in service.problems if one.policy_id is not None}
-        for service in values["answer"].services
-    }
-    links = {name: links_below(context.ranger_ui, engine, ids[name]) for name, engine in engines.items()}
-    return _page("status", context, links=links, **values)
-
-
-def _page(view: str, context: PageContext, **values: Any) -> bytes:
     return (
-        page_template(__package__, f"{view}.html")
+        page_template(__package__, f"{form.view}.html")
         .render(
-            view=view,
+            view=form.view,
             paths=PATHS,
             names=_NAMES,
             caller=context.caller,
             longest=context.longest,
-            texts=console_texts,
+            texts=texts,
             letters=LETTERS,
             marks=MARKS,
-            format_duration=format_duration,
-            **values,
+            form=form,
+            fields=FIELDS[form.view],
+            options=options(profile, engine),
+            answer=answer,
+            notes=MatrixNotes(answer.index) if isinstance(answer, NamespaceMatrix) else None,
+            status=status,
+            link=links_below(context.ranger_ui, engine, _policies_of(answer, status)),
         )
         .encode()
     )
-
-
-def style(_call: HandlerCall) -> Reply:
-    """Return the style sheet of the pages."""
-    return Reply(200, _style(), CSS)
 
 
 def html_error(refused: Refused) -> Reply:
@@ -126,11 +106,6 @@ def html_error(refused: Refused) -> Reply:
         view="",
     )
     return Reply(refused.status, page.encode(), HTML)
-
-
-def ranger_ui(settings: Settings) -> str:
-    """Return the address of Ranger's web UI: `service.ranger_ui`, else `ranger.url`."""
-    return (settings.service.ranger_ui or next(iter(addresses(settings.ranger.url)), "")).rstrip("/")
 
 
 def links_below(base: str, engine: PolicyEngine | None, policy_ids: Collection[int]) -> Link:
@@ -146,7 +121,7 @@ def links_below(base: str, engine: PolicyEngine | None, policy_ids: Collection[i
     return link
 
 
-def _policies_of(answer: ConsoleAnswer | None) -> Collection[int]:
+def _policies_of(answer: PageAnswer | None, status: StatusAnswer) -> Collection[int]:
     """Return the ids of the policies that a page links to."""
     found: list[NamedPolicy | None] = []
     match answer:
@@ -157,11 +132,12 @@ def _policies_of(answer: ConsoleAnswer | None) -> Collection[int]:
             found += _of_holders(answer.holders) + [row.policy for row in answer.rows]
         case WhatAnswer():
             found += [row.policy for row in (*answer.allowed, *answer.denied)]
-        case MatrixAnswer():
-            cells = (cell for row in answer.rows for cell in row.cells)
-            found += [action.policy for cell in cells for action in cell.actions.values()]
+        case NamespaceMatrix():
+            return texts.matrix_policies(answer.matrix)
         case ImpactAnswer():
             found += [row.policy for row in (*answer.gained, *answer.lost)]
+        case None:
+            return {one.policy_id for one in status.problems if one.policy_id is not None}
     return {one.id for one in found if one is not None}
 
 
@@ -170,5 +146,6 @@ def _of_holders(holders: Collection[HolderRow]) -> list[NamedPolicy | None]:
 
 
 @cache
-def _style() -> bytes:
+def style() -> bytes:
+    """Return the style sheet."""
     return files(__package__).joinpath("templates", "style.css").read_bytes()

@@ -10,10 +10,10 @@ import pytest
 
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
-from tests.service.api.chromium import PROGRAM, Browser, chromium
-from tests.service.api.console_fixtures import company
-from tests.service.api.test_page import BROKEN, HOSTILE, KV, engine_of
-from tests.service.fixtures import World, basic, secret_of
+from tests.console.chromium import PROGRAM, Browser, chromium
+from tests.console.fixtures import ConsoleWorld, company
+from tests.console.test_page import BROKEN, HOSTILE, KV, engine_of
+from tests.service.fixtures import basic, secret_of
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium (Debian: apt install chromium)")
 
@@ -58,9 +58,9 @@ def signed_in(browser: Browser) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def busy_world(world: World) -> Iterator[World]:
-    """Everything there is to show: problems, a difference, policies that grow old."""
-    before = world.state.authorizer.snapshot
+def busy_world(world: ConsoleWorld) -> Iterator[ConsoleWorld]:
+    """Everything there is to show: problems, policies that grow old."""
+    before = world.authorizer.snapshot
     long = {
         **BROKEN,
         "id": 8,
@@ -68,15 +68,14 @@ def busy_world(world: World) -> Iterator[World]:
     }
     engine = engine_of([BROKEN, long], serviceId=3)
     world.becomes(Snapshot(engine, PolicyState.STALE, "Ranger Admin last confirmed the policies at noon", 1.7e9))
-    world.ask("enforce", "POST", "/cdap/v1/hello", {"extension": "0.1.0", "master_user": "root"})
     yield world
     world.becomes(before)
 
 
 @pytest.fixture
-def company_world(world: World, tmp_path: Path) -> Iterator[World]:
+def company_world(world: ConsoleWorld, tmp_path: Path) -> Iterator[ConsoleWorld]:
     """Denials, exceptions, roles and patterns."""
-    before = world.state.authorizer.snapshot
+    before = world.authorizer.snapshot
     company(tmp_path / "company").takes_effect(world)
     yield world
     world.becomes(before)
@@ -103,7 +102,7 @@ VIEWS = {
 }
 
 
-def test_with_name_and_secret_one_asks_by_form_and_gets_the_answer(browser: Browser, world: World) -> None:
+def test_with_name_and_secret_one_asks_by_form_and_gets_the_answer(browser: Browser, world: ConsoleWorld) -> None:
     address = world.url.replace("http://", f"http://delegate:{secret_of('delegate')}@")
     browser.visit(address)
     assert browser.complaints() == []
@@ -115,7 +114,7 @@ def test_with_name_and_secret_one_asks_by_form_and_gets_the_answer(browser: Brow
     assert browser.evaluate("document.title").startswith("allowed")
 
 
-def test_without_one_a_browser_shows_what_is_needed(browser: Browser, world: World) -> None:
+def test_without_one_a_browser_shows_what_is_needed(browser: Browser, world: ConsoleWorld) -> None:
     browser("Network.setExtraHTTPHeaders", headers={"Authorization": basic("enforce")})
     browser.visit(world.url)
     browser("Network.setExtraHTTPHeaders", headers={})
@@ -126,7 +125,7 @@ def test_without_one_a_browser_shows_what_is_needed(browser: Browser, world: Wor
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
 def test_it_can_be_read_in_light_and_dark_and_on_a_narrow_screen(
-    signed_in: Browser, busy_world: World, path: str, dark: bool, tmp_path: Path
+    signed_in: Browser, busy_world: ConsoleWorld, path: str, dark: bool, tmp_path: Path
 ) -> None:
     is_readable(signed_in, busy_world.url + path, dark, tmp_path)
 
@@ -134,7 +133,7 @@ def test_it_can_be_read_in_light_and_dark_and_on_a_narrow_screen(
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("path", VIEWS.values(), ids=VIEWS)
 def test_so_can_the_answers_of_each_view(
-    signed_in: Browser, company_world: World, path: str, dark: bool, tmp_path: Path
+    signed_in: Browser, company_world: ConsoleWorld, path: str, dark: bool, tmp_path: Path
 ) -> None:
     is_readable(signed_in, company_world.url + path, dark, tmp_path)
     assert signed_in.evaluate("document.querySelectorAll('.rows > li, table').length")
@@ -157,7 +156,7 @@ def brightness(colour: str) -> int:
 
 
 def test_a_screen_reader_finds_each_field_by_its_name_and_what_is_wrong_with_it(
-    signed_in: Browser, world: World
+    signed_in: Browser, world: ConsoleWorld
 ) -> None:
     signed_in.visit(world.url + PATHS["wrong"])
     nodes = signed_in("Accessibility.getFullAXTree")["nodes"]
@@ -186,7 +185,7 @@ FORMS = {
 
 @pytest.mark.parametrize(("path", "labels"), FORMS.items(), ids=FORMS)
 def test_the_keyboard_reaches_each_view_and_each_field_in_order(
-    signed_in: Browser, world: World, path: str, labels: list[str]
+    signed_in: Browser, world: ConsoleWorld, path: str, labels: list[str]
 ) -> None:
     signed_in.visit(world.url + path)
     name = """(e => e.labels && e.labels.length ? e.labels[0].textContent : e.textContent)(document.activeElement)"""
@@ -203,7 +202,7 @@ def test_the_keyboard_reaches_each_view_and_each_field_in_order(
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_file_is_uploaded_without_javascript(
-    signed_in: Browser, company_world: World, host: str, tmp_path: Path
+    signed_in: Browser, company_world: ConsoleWorld, host: str, tmp_path: Path
 ) -> None:
     signed_in.visit(company_world.url.replace("127.0.0.1", host) + "/impact")
     new = tmp_path / "new <b>.json"
@@ -222,7 +221,7 @@ def test_a_file_is_uploaded_without_javascript(
 
 @pytest.mark.parametrize("megabytes", [4, 40])
 def test_a_file_that_is_too_long_is_refused_on_a_page(
-    signed_in: Browser, company_world: World, megabytes: int, tmp_path: Path
+    signed_in: Browser, company_world: ConsoleWorld, megabytes: int, tmp_path: Path
 ) -> None:
     signed_in.visit(company_world.url + "/impact")
     new = tmp_path / "new.json"
@@ -235,7 +234,9 @@ def test_a_file_that_is_too_long_is_refused_on_a_page(
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_names_run_nothing_even_where_scripts_may_run(signed_in: Browser, world: World, text: str) -> None:
+def test_hostile_names_run_nothing_even_where_scripts_may_run(
+    signed_in: Browser, world: ConsoleWorld, text: str
+) -> None:
     signed_in("Emulation.setScriptExecutionDisabled", value=False)
     try:
         signed_in.visit(world.url + asking(text))

@@ -1,4 +1,4 @@
-"""Answers of the console about a whole set of policies: what the commands say, as structs. Computed in a child process.
+"""Answers of the console: those of the commands, as structs.
 
 Each function returns None if the form has a problem, which is then in the form.
 """
@@ -15,8 +15,11 @@ from ranger_cdap.analysis.impact import impact
 from ranger_cdap.analysis.report import impact_rows
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.console.answer_rows import AskAnswer, ImpactAnswer, WhatAnswer, WhoAnswer
+from ranger_cdap.console.forms import ConsoleForm, asked_holders, asked_matrix, asked_operation, asked_user
+from ranger_cdap.console.uploads import UploadedFile
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.errors import InvalidInput, PolicySetError
+from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
 from ranger_cdap.policies.manage.policy_file import download_of
 from ranger_cdap.policies.manage.saved_policy import saved_download
 from ranger_cdap.policies.refresh.documents import Documents
@@ -33,22 +36,19 @@ from ranger_cdap.questions.explanation import Explainer
 from ranger_cdap.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
 from ranger_cdap.questions.impact_text import request_text
 from ranger_cdap.questions.known_user import KnownUser, PolicyView
-from ranger_cdap.questions.matrix_document import matrix_document
 from ranger_cdap.questions.namespace_matrix import NamespaceMatrix, namespace_matrix
 from ranger_cdap.questions.reach_questions import what_user_reaches, who_reaches_pattern
 from ranger_cdap.ranger_model.decode import decode_service_policies
-from ranger_cdap.service.api.console_form import ConsoleForm, asked_holders, asked_matrix, asked_operation, asked_user
-from ranger_cdap.service.wire.console_wire import AskAnswer, ImpactAnswer, MatrixAnswer, WhatAnswer, WhoAnswer
 
 MOST_NOTES: Final = 100
 FILE: Final = "file"
 """Field of the form for an uploaded file."""
 
-_Answer = TypeVar("_Answer", WhoAnswer, WhatAnswer, MatrixAnswer, ImpactAnswer)
+_Answer = TypeVar("_Answer", WhoAnswer, WhatAnswer, ImpactAnswer)
 
 
-def ask_answer(form: ConsoleForm, authorizer: Authorizer, pending: str) -> AskAnswer | None:
-    """Return a permission check with its reasons, as `ranger-cdap explain`, and the pending grants."""
+def ask_answer(form: ConsoleForm, authorizer: Authorizer) -> AskAnswer | None:
+    """Return a permission check with its reasons, as `ranger-cdap explain`."""
     asked = asked_operation(form, authorizer.decider.config.profile)
     if asked is None:
         return None
@@ -58,8 +58,7 @@ def ask_answer(form: ConsoleForm, authorizer: Authorizer, pending: str) -> AskAn
         reasons = Explainer(authorizer, answer, groups)
         tried = [[reasons.of(examined) for examined in alternative] for alternative in answer.alternatives]
         decisive = [reasons.of(examined) for examined in answer.decided_by]
-        document = explanation_document(answer, tried, decisive, reasons.index)
-        return msgspec.convert({**document, "pending": pending}, AskAnswer)
+        return msgspec.convert(explanation_document(answer, tried, decisive, reasons.index), AskAnswer)
     return None
 
 
@@ -100,8 +99,8 @@ def what_answer(form: ConsoleForm, authorizer: Authorizer) -> WhatAnswer | None:
     return _answer(WhatAnswer, user_document(view, known, found), (*found.errors, *known.notes, *view.notes))
 
 
-def matrix_answer(form: ConsoleForm, authorizer: Authorizer, now: int) -> tuple[MatrixAnswer, NamespaceMatrix] | None:
-    """Return the matrix of a namespace at a time in epoch milliseconds, as `ranger-cdap matrix`, for JSON and a page.
+def matrix_answer(form: ConsoleForm, authorizer: Authorizer) -> NamespaceMatrix | None:
+    """Return the matrix of a namespace, as `ranger-cdap matrix`.
 
     Raises:
         NotReady: there are no policies.
@@ -110,23 +109,33 @@ def matrix_answer(form: ConsoleForm, authorizer: Authorizer, now: int) -> tuple[
     if asked is None:
         return None
     with form.beside("namespace"):
-        found = namespace_matrix(
-            authorizer, asked.namespace, users=asked.users, groups=asked.groups, kinds=asked.types, now=now
+        return namespace_matrix(
+            authorizer,
+            asked.namespace,
+            users=asked.users,
+            groups=asked.groups,
+            kinds=asked.types,
+            now=authorizer.decider.now(),
         )
-        return _answer(MatrixAnswer, matrix_document(found.matrix, found.index), found.notes), found
     return None
 
 
-def impact_answer(
-    form: ConsoleForm, before: PolicyEngine, current: Documents, file: bytes, name: str
-) -> ImpactAnswer | None:
+def impact_answer(form: ConsoleForm, authorizer: Authorizer, file: UploadedFile) -> ImpactAnswer | None:
     """Return what access changes if the policies in effect become those of a file, as `ranger-cdap policies impact`.
 
-    `before` and `current` are the policies in effect; their roles and tags are those of the file's, too.
+    Their roles and tags are those of the file's, too.
+
+    Raises:
+        NotReady: there are no policies.
     """
+    before, current, name = authorizer.snapshot.engine, authorizer.snapshot.documents, file.name
+    if before is None or current is None:
+        raise NotReady(authorizer.snapshot.reason)
     service = before.service_name
     with form.beside(FILE):
-        read, changes = _in_file(file, name, current, service)
+        if not name:
+            raise InvalidInput("choose a file: a policy download, a plugin's cache file, or an export")
+        read, changes = _in_file(file.content, name, current, service)
         try:
             after = compared_engine(read, service)
         except PolicySetError as e:

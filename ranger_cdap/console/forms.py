@@ -20,44 +20,37 @@ MOST_NAMES: Final = 100
 
 
 class ConsoleView(StrEnum):
-    """Views that answer a question."""
+    """Views of the console."""
 
     ASK = "ask"
     WHO = "who"
     WHAT = "what"
     MATRIX = "matrix"
     IMPACT = "impact"
+    STATUS = "status"
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A field; `missing` is the problem if it is empty, and empty if it may be; `options` names a list to choose from.
-
-    `description` is that of the query parameter.
-    """
+    """A field; `missing` is the problem if it is empty, if it must not be; `options` names a list to choose from."""
 
     name: str
     label: str
     hint: str
-    description: str
     missing: str = ""
     options: str = ""
 
 
-_USER: Final = FormField(
-    "user", "User", "as CDAP names the user, like alice", "The user.", "enter a user name, as CDAP has it"
-)
+_USER: Final = FormField("user", "User", "as CDAP names the user, like alice", "enter a user name, as CDAP has it")
 _GROUPS: Final = FormField(
     "groups",
     "Groups (may be empty)",
     "separated by commas; groups known to Ranger are added",
-    "Further groups of the user, separated by commas.",
 )
 _ACCESS: Final = FormField(
     "access",
     "Access types (all if empty)",
     "like read, or read, write",
-    "Access types, separated by commas; all without it.",
     options="accesses",
 )
 FIELDS: Final[Mapping[ConsoleView, Sequence[FormField]]] = {
@@ -68,7 +61,6 @@ FIELDS: Final[Mapping[ConsoleView, Sequence[FormField]]] = {
             "operation",
             "Operation",
             "like dataset.get",
-            "The operation, like `dataset.get`.",
             "choose an operation from the list, like `dataset.get`",
             "operations",
         ),
@@ -76,7 +68,6 @@ FIELDS: Final[Mapping[ConsoleView, Sequence[FormField]]] = {
             "entity",
             "Entity",
             "type:name, like dataset:ns1.purchases",
-            "The entity, like `dataset:ns1.purchases`.",
             "enter an entity as type:name, like `dataset:ns1.purchases`",
         ),
     ),
@@ -85,35 +76,32 @@ FIELDS: Final[Mapping[ConsoleView, Sequence[FormField]]] = {
             "entity",
             "Entity or pattern",
             "type:name, like dataset:ns1.purchases or dataset:ns1.sales*",
-            "The entity, or a pattern like `dataset:ns1.sales*`.",
             "enter an entity as type:name, like `dataset:ns1.purchases`",
         ),
         _ACCESS,
     ),
     ConsoleView.WHAT: (_USER, _GROUPS, _ACCESS),
     ConsoleView.MATRIX: (
-        FormField("namespace", "Namespace", "like ns1", "The namespace.", "enter a namespace, like `ns1`"),
+        FormField("namespace", "Namespace", "like ns1", "enter a namespace, like `ns1`"),
         FormField(
             "types",
             "Entity types (all if empty)",
             "like dataset, or dataset, application",
-            "Types of entities, separated by commas; all without it.",
             options="types",
         ),
         FormField(
             "users",
             "Further users (may be empty)",
             "separated by commas; those that policies name are there",
-            "Users beside those that policies name, separated by commas.",
         ),
         FormField(
             "groups",
             "Further groups (may be empty)",
             "separated by commas; those that policies name are there",
-            "Groups beside those that policies name, separated by commas.",
         ),
     ),
     ConsoleView.IMPACT: (_ACCESS,),
+    ConsoleView.STATUS: (),
 }
 
 
@@ -244,11 +232,11 @@ def operations(profile: Profile) -> list[str]:
     return sorted({*profile.rows, *core})
 
 
-def options(profile: Profile | None, engine: PolicyEngine | None) -> Mapping[str, Sequence[str]]:
+def options(profile: Profile, engine: PolicyEngine | None) -> Mapping[str, Sequence[str]]:
     """Return the lists to choose from: operations, access types and entity types."""
     accesses = (*(access.name for access in engine.service_def.access_types), ADMIN_ACCESS) if engine else ()
     return {
-        "operations": operations(profile) if profile is not None else (),
+        "operations": operations(profile),
         "accesses": accesses,
         "types": [name for name in entity_types() if name != "instance"],
     }
