@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.config import AuditSettings, Settings, addresses
 from ranger_cdap.console.forms import ConsoleView
-from ranger_cdap.console.pages import PATHS, STYLE, html_error
+from ranger_cdap.console.pages import MAX_FILE, PATHS, STYLE, html_error
 from ranger_cdap.console.questions import MAX_SECONDS, Questions
 from ranger_cdap.console.views import Views
 from ranger_cdap.service.http.callers import Caller, CallerRole, Callers
@@ -29,6 +29,7 @@ from ranger_cdap.service.http.shares import Shares
 _Page = Callable[[Request, Caller], Awaitable[Reply]]
 
 ROLES: Final = frozenset({CallerRole.DELEGATE})
+LIMITS: Final = ServiceLimits(body=MAX_FILE, request_seconds=60.0)
 
 
 class Console:
@@ -47,7 +48,7 @@ class Console:
         self.must_start_again = False
         callers = Callers.of(settings.service)
         self._keys = callers.fetched_keys
-        self._server = HttpServer(settings.service, option="--listen")
+        self._server = HttpServer(settings.service, LIMITS, option="--listen")
         try:
             # Nothing is audited, and the audit files belong to the decision service.
             unaudited = replace(settings, audit=AuditSettings(sinks=()))
@@ -92,8 +93,8 @@ class Console:
 
 def create_app(settings: Settings, callers: Callers, views: Views) -> ASGIApp:
     """Return the application with a page for each view."""
-    service, most_requests = settings.service, ServiceLimits().requests
-    shares = Shares(service, most_requests)
+    service = settings.service
+    shares = Shares(service, LIMITS)
     pages: dict[str, _Page] = {path: partial(views.page, view) for view, path in PATHS.items()}
     pages[STYLE] = views.style
     paths = {path: {"GET": _PageEndpoint(path, callers, shares, page)} for path, page in pages.items()}
@@ -104,8 +105,8 @@ def create_app(settings: Settings, callers: Callers, views: Views) -> ASGIApp:
         metrics=ServiceMetrics(),
         hosts=service.hosts,
         public=(),
-        max_requests=most_requests,
-        max_body=service.max_body,
+        max_requests=LIMITS.requests,
+        max_body=LIMITS.body,
         errors=dict.fromkeys(paths, html_error),
     )
 

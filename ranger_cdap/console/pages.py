@@ -34,6 +34,8 @@ PageAnswer = AskAnswer | WhoAnswer | WhatAnswer | NamespaceMatrix | ImpactAnswer
 HTML: Final = "text/html; charset=utf-8"
 CSS: Final = "text/css; charset=utf-8"
 
+MAX_FILE: Final = 100_000_000
+"""Bytes of an uploaded file: an export of 100,000 policies is shorter."""
 STYLE: Final = "/style.css"
 PATHS: Final[Mapping[ConsoleView, str]] = {
     ConsoleView.ASK: "/",
@@ -57,11 +59,10 @@ Link = Callable[[int], str]
 
 
 class PageContext(msgspec.Struct, frozen=True):
-    """Values of a page beside its form and answer: who asks, the address of Ranger's web UI, the longest body."""
+    """Values of a page beside its form and answer: who asks, the address of Ranger's web UI."""
 
     caller: str
     ranger_ui: str
-    longest: int
 
 
 def view_page(
@@ -81,7 +82,7 @@ def view_page(
             paths=PATHS,
             names=_NAMES,
             caller=context.caller,
-            longest=context.longest,
+            longest=MAX_FILE,
             texts=texts,
             letters=LETTERS,
             marks=MARKS,

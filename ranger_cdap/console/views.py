@@ -52,7 +52,7 @@ class Views:
             form = filled(view, {"access": "", **values})
         # All answers of one page are by the same policies.
         authorizer = Authorizer(self._authorizer.decider.pinned())
-        context = PageContext(caller.name, self._ranger_ui, self._settings.service.max_body)
+        context = PageContext(caller.name, self._ranger_ui)
         page = partial(self._page, authorizer, context, form or blank(view), file, form is not None)
         body = await self._questions.ask(caller.name, _COMMANDS.get(view, view), page) if form is not None else page()
         return Reply(400 if form is not None and form.problems else 200, body, HTML)

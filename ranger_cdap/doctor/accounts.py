@@ -43,7 +43,7 @@ _SIGN_IN: Final[Mapping[str, str]] = {
     "certificate": "register the certificate of `ranger.cert_file` in Ranger Admin",
 }
 _BY_PASSWORD: Final = ("basic", "bearer")
-_BRIDGE_RIGHTS: Final = {"off": (GRANT,), "bridge": (SERVICE_ADMIN,)}
+_BRIDGE_RIGHTS: Final = {"refuse": (), "bridge": (GRANT,), "bridge-with-roles": (SERVICE_ADMIN,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ def accounts(settings: Settings) -> tuple[Account, ...]:
     plugin = Account("plugin", settings.plugin.username, settings.plugin.password, PLUGIN_RIGHTS, "plugin.")
     sync = Account("sync", settings.sync.username, settings.sync.password, SYNC_RIGHTS, "sync.")
     bridge = Account(
-        "bridge", service.bridge_username, service.bridge_password, _BRIDGE_RIGHTS[service.roles], "service.bridge_"
+        "bridge", service.bridge_username, service.bridge_password, _BRIDGE_RIGHTS[service.grants], "service.bridge_"
     )
-    has_sync, has_bridge = bool(sync.username or settings.sync.sources), service.grants == "bridge"
+    has_sync, has_bridge = bool(sync.username or settings.sync.sources), service.grants != "refuse"
     return (plugin, *[sync] * has_sync, *[bridge] * has_bridge)
 
 

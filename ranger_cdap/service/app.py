@@ -28,7 +28,7 @@ _READ_AT_ONCE: Final = 16_384
 def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) -> ASGIApp:
     """Return the application that serves the routes from the state."""
     service = state.settings.service
-    shares = Shares(service, state.limits.requests)
+    shares = Shares(service, state.limits)
     paths: dict[str, dict[str, Endpoint]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method] = _ApiEndpoint(route, state, callers, shares)
@@ -38,7 +38,7 @@ def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) ->
         hosts=service.hosts,
         public=[route.path for route in routes if route.method == "GET" and not route.roles],
         max_requests=state.limits.requests,
-        max_body=service.max_body,
+        max_body=state.limits.body,
         errors={route.path: route.error for route in routes},
         spans=RequestSpans(state.telemetry) if state.telemetry is not None else None,
     )
@@ -52,7 +52,7 @@ class _ApiEndpoint(Endpoint):
         self._route = route
         self._state = state
         self._read = _reader(route.takes) if route.takes else None
-        most = state.settings.service.max_body
+        most = state.limits.body
         self._longest = min(most, route.longest) if route.longest else most
 
     async def answer(self, request: Request, caller: Caller) -> Reply:

@@ -14,11 +14,12 @@ from urllib.parse import urlencode
 import pytest
 
 from ranger_cdap.cli.main import main
+from ranger_cdap.console.pages import MAX_FILE
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from tests.console.fixtures import ConsoleWorld, Estate, Page, company, estate_of, serving
 from tests.console.test_page import elements
-from tests.service.fixtures import READ_AND_WRITE, Answer
+from tests.service.fixtures import Answer
 
 Json = dict[str, Any]
 VIEWS = ("/", "/who", "/what", "/matrix", "/impact", "/status")
@@ -285,11 +286,10 @@ def test_a_wrong_access_type_of_an_impact_stands_beside_its_field(world: Console
     assert page.inputs()["access"]["value"] == "fly"
 
 
-def test_a_file_larger_than_the_limit_is_refused_with_the_limit() -> None:
-    with serving(READ_AND_WRITE, max_body=2_000) as world:
-        answer = upload(world, b" " * 3_000)
+def test_a_file_larger_than_the_limit_is_refused_with_the_limit(world: ConsoleWorld) -> None:
+    answer = world.ask("delegate", "GET", "/impact", Content_Length=str(MAX_FILE + 1))
     assert answer.status == 413
-    assert b"longer than 2000 bytes" in answer.body
+    assert f"longer than {MAX_FILE} bytes".encode() in answer.body
 
 
 # --- wrong input --------------------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 34_190,
+    "statements": 34_173,
     "commands": 56,
     "options": 217,
-    "settings": 159,
+    "settings": 151,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,
 }

@@ -1,4 +1,4 @@
-"""`/cdap/v1/grant`, `revoke` and `grants`: disabled unless `service.grants` is `bridge`."""
+"""`/cdap/v1/grant`, `revoke` and `grants`: disabled if `service.grants` is `refuse`."""
 
 from __future__ import annotations
 

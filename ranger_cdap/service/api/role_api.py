@@ -1,4 +1,4 @@
-"""`/cdap/v1/role/create`, `drop`, `add`, `remove` and `/cdap/v1/roles`: disabled unless `service.roles` is `bridge`."""
+"""`/cdap/v1/role/…` and `/cdap/v1/roles`: disabled unless `service.grants` is `bridge-with-roles`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ranger_cdap.service.http.reply import Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.wire.role_wire import RoleFailure, RoleReply, RolesReply, RolesRequest
 
-OFF = f"{IN_RANGER}: roles are kept in Ranger, and CDAP changes none here (`service.roles`)"
+OFF = f"{IN_RANGER}: roles are kept in Ranger, and CDAP changes none here (`service.grants`)"
 
 
 def create(call: HandlerCall) -> Reply:

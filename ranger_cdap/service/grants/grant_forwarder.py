@@ -71,19 +71,19 @@ class GrantForwarder:
         """Return the forwarder of the settings; None if `service.grants` is `refuse`.
 
         Raises:
-            ConfigError: its account in Ranger is not configured, or roles are forwarded without grants.
+            ConfigError: its account in Ranger is not configured.
         """
         account = settings.service
         if account.grants == "refuse":
-            if account.roles == "bridge":
-                raise ConfigError('`service.roles = "bridge"` needs `service.grants = "bridge"`')
             return None
         if not account.bridge_username and settings.ranger.auth not in _WITHOUT_A_NAME:
-            raise ConfigError('`service.grants = "bridge"` needs `service.bridge_username` and `bridge_password`')
+            raise ConfigError(
+                f'`service.grants = "{account.grants}"` needs `service.bridge_username` and `bridge_password`'
+            )
         admin = RangerAdmin.connect(
             settings, account.bridge_username, account.bridge_password, source=AccountSource.BRIDGE
         )
-        return cls(authorizer, service, admin, to_roles=account.roles == "bridge")
+        return cls(authorizer, service, admin, to_roles=account.grants == "bridge-with-roles")
 
     def close(self) -> None:
         """Close the session."""

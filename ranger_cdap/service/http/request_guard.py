@@ -162,7 +162,7 @@ def _is_address(host: str) -> bool:
 
 def too_long(most: int) -> Refused:
     """Return the error for a body that exceeds the limit."""
-    return Refused(413, f"the body is longer than {most} bytes (`service.max_body`)")
+    return Refused(413, f"the body is longer than {most} bytes")
 
 
 async def send_reply(reply: Reply, send: Callable[[Message], Awaitable[None]]) -> None:

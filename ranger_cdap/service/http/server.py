@@ -62,7 +62,7 @@ class HttpServer:
         self._settings = settings
         self._limits = limits
         address = "127.0.0.1" if settings.host == "localhost" else settings.host
-        self.connections = Connections(settings.max_connections, max(1, settings.max_connections // 2))
+        self.connections = Connections(limits.connections, max(1, limits.connections // 2))
         advice = f"choose another {option or '`service.port`'}"
         listening = listen(address, settings.port, backlog=_BACKLOG, advice=advice)
         self._socket = Listener.over(listening, self.connections)
@@ -95,7 +95,7 @@ class HttpServer:
         if self._tls is not None:
             self._socket.before_accepting = self._tls.read_if_changed
         limits = ConnectionLimits(
-            self._settings.max_body, self._limits.request_seconds, self._limits.idle_seconds, self._limits.stop_seconds
+            self._limits.body, self._limits.request_seconds, self._limits.idle_seconds, self._limits.stop_seconds
         )
         self._server = AsgiServer(app, limits, _ServiceDoorkeeper(self.connections, self._tls), self._tls)
         return self._server
