@@ -6,6 +6,7 @@ Each function returns None if the form has a problem, which is then in the form.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import Any, Final, TypeVar
 
@@ -14,6 +15,7 @@ import msgspec
 from ranger_cdap.analysis.impact import impact
 from ranger_cdap.analysis.report import impact_rows
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.console.answer_rows import AskAnswer, ImpactAnswer, WhatAnswer, WhoAnswer
 from ranger_cdap.console.forms import ConsoleForm, asked_holders, asked_matrix, asked_operation, asked_user
@@ -53,13 +55,15 @@ def ask_answer(form: ConsoleForm, authorizer: Authorizer) -> AskAnswer | None:
     if asked is None:
         return None
     groups, entity = asked
-    with form.beside("entity"):
-        answer = authorizer.explain(form.typed["user"], groups, form.typed["operation"], entity)
-        reasons = Explainer(authorizer, answer, groups)
-        tried = [[reasons.of(examined) for examined in alternative] for alternative in answer.alternatives]
-        decisive = [reasons.of(examined) for examined in answer.decided_by]
-        return msgspec.convert(explanation_document(answer, tried, decisive, reasons.index), AskAnswer)
-    return None
+    return form.parsed("entity", lambda: _explained(form, authorizer, groups, entity))
+
+
+def _explained(form: ConsoleForm, authorizer: Authorizer, groups: list[str], entity: EntityId) -> AskAnswer:
+    answer = authorizer.explain(form.typed["user"], groups, form.typed["operation"], entity)
+    reasons = Explainer(authorizer, answer, groups)
+    tried = [[reasons.of(examined) for examined in alternative] for alternative in answer.alternatives]
+    decisive = [reasons.of(examined) for examined in answer.decided_by]
+    return msgspec.convert(explanation_document(answer, tried, decisive, reasons.index), AskAnswer)
 
 
 def who_answer(form: ConsoleForm, authorizer: Authorizer) -> WhoAnswer | None:
@@ -108,16 +112,8 @@ def matrix_answer(form: ConsoleForm, authorizer: Authorizer) -> NamespaceMatrix 
     asked = asked_matrix(form)
     if asked is None:
         return None
-    with form.beside("namespace"):
-        return namespace_matrix(
-            authorizer,
-            asked.namespace,
-            users=asked.users,
-            groups=asked.groups,
-            kinds=asked.types,
-            now=authorizer.decider.now(),
-        )
-    return None
+    found = partial(namespace_matrix, users=asked.users, groups=asked.groups, kinds=asked.types)
+    return form.parsed("namespace", lambda: found(authorizer, asked.namespace, now=authorizer.decider.now()))
 
 
 def impact_answer(form: ConsoleForm, authorizer: Authorizer, file: UploadedFile) -> ImpactAnswer | None:
@@ -128,32 +124,33 @@ def impact_answer(form: ConsoleForm, authorizer: Authorizer, file: UploadedFile)
     Raises:
         NotReady: there are no policies.
     """
-    before, current, name = authorizer.snapshot.engine, authorizer.snapshot.documents, file.name
+    before, current = authorizer.snapshot.engine, authorizer.snapshot.documents
     if before is None or current is None:
         raise NotReady(authorizer.snapshot.reason)
-    service = before.service_name
-    with form.beside(FILE):
-        if not name:
-            raise InvalidInput("choose a file: a policy download, a plugin's cache file, or an export")
-        read, changes = _in_file(file.content, name, current, service)
-        try:
-            after = compared_engine(read, service)
-        except PolicySetError as e:
-            raise InvalidInput(f"`{name}` cannot be used: {e}") from None
-        refuse_unlike("those in effect", before, f"those of `{name}`", after)
-        with form.beside("access"):
-            accesses = compared_accesses(form.names("access"), before, after)
-        if form.problems:
-            return None
-        found = impact(before, after, accesses=accesses or None)
-        errors = (
-            f"error: the engines contradict the analysis on {request_text(witness.request)}"
-            for witness in found.contradictions
-        )
-        rewritten = (f"note: `{name}`: {change}" for change in changes[:MOST_NOTES])
-        notes = (*errors, *rewritten, *_warnings(name, after, read, current))
-        return _answer(ImpactAnswer, impact_document(after.service_name, impact_rows(found)), notes)
-    return None
+    return form.parsed(FILE, lambda: _impact(form, before, current, file))
+
+
+def _impact(form: ConsoleForm, before: PolicyEngine, current: Documents, file: UploadedFile) -> ImpactAnswer | None:
+    name, service = file.name, before.service_name
+    if not name:
+        raise InvalidInput("choose a file: a policy download, a plugin's cache file, or an export")
+    read, changes = _in_file(file.content, name, current, service)
+    try:
+        after = compared_engine(read, service)
+    except PolicySetError as e:
+        raise InvalidInput(f"`{name}` cannot be used: {e}") from None
+    refuse_unlike("those in effect", before, f"those of `{name}`", after)
+    accesses = form.parsed("access", lambda: compared_accesses(form.names("access"), before, after))
+    if form.problems:
+        return None
+    found = impact(before, after, accesses=accesses or None)
+    errors = (
+        f"error: the engines contradict the analysis on {request_text(witness.request)}"
+        for witness in found.contradictions
+    )
+    rewritten = (f"note: `{name}`: {change}" for change in changes[:MOST_NOTES])
+    notes = (*errors, *rewritten, *_warnings(name, after, read, current))
+    return _answer(ImpactAnswer, impact_document(after.service_name, impact_rows(found)), notes)
 
 
 def _in_file(file: bytes, name: str, current: Documents, service: str) -> tuple[Documents, tuple[str, ...]]:

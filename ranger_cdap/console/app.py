@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -33,7 +32,7 @@ LIMITS: Final = ServiceLimits(body=MAX_FILE, request_seconds=60.0)
 
 
 class Console:
-    """Console of the settings; a context manager that starts it in a thread and stops it at the end.
+    """Console of the settings, which must be closed.
 
     It listens on `service.host` and `service.port`. `must_start_again` becomes true when a question takes too long:
     `run` then returns, and only a new process ends what is still computed.
@@ -82,13 +81,6 @@ class Console:
         if self._keys is not None:
             self._keys.close()
         self.authorizer.close()
-
-    def __enter__(self) -> Self:
-        self._server.start(self._app)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
 
 def create_app(settings: Settings, callers: Callers, views: Views) -> ASGIApp:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import TracebackType
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types, parse_entity
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
@@ -14,6 +14,8 @@ from ranger_cdap.cdap.profile import Profile
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.errors import InvalidInput, suggestion
 from ranger_cdap.questions.known_user import access_types
+
+_Parsed = TypeVar("_Parsed")
 
 LONGEST: Final = 1_000
 MOST_NAMES: Final = 100
@@ -113,9 +115,13 @@ class ConsoleForm:
     typed: Mapping[str, str]
     problems: dict[str, str] = field(default_factory=dict)
 
-    def beside(self, name: str) -> ProblemBeside:
-        """Return a context that takes an InvalidInput of its block for a problem of that field."""
-        return ProblemBeside(self, name)
+    def parsed(self, name: str, parse: Callable[[], _Parsed]) -> _Parsed | None:
+        """Return what is parsed; None if the input is not usable, then a problem of the field."""
+        try:
+            return parse()
+        except InvalidInput as e:
+            self.problems.setdefault(name, str(e))
+            return None
 
     def names(self, name: str) -> list[str]:
         """Return the names in a field, which are separated by commas.
@@ -127,24 +133,6 @@ class ConsoleForm:
         if len(found) > MOST_NAMES:
             raise InvalidInput(f"more than {MOST_NAMES} names")
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class ProblemBeside:
-    """Context that keeps the InvalidInput of its block in a form."""
-
-    form: ConsoleForm
-    name: str
-
-    def __enter__(self) -> None:
-        """Begin."""
-
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> bool:
-        """Keep the error, if it is one of input; the first of a field stays."""
-        if not isinstance(e, InvalidInput):
-            return False
-        self.form.problems.setdefault(self.name, str(e))
-        return True
 
 
 def filled(view: ConsoleView, query: Mapping[str, str]) -> ConsoleForm | None:
@@ -165,37 +153,24 @@ def blank(view: ConsoleView) -> ConsoleForm:
 
 def asked_operation(form: ConsoleForm, profile: Profile) -> tuple[list[str], EntityId] | None:
     """Return the groups and the entity of a permission check; None if the form has a problem."""
-    if "operation" not in form.problems:
-        with form.beside("operation"):
-            profile.operation(form.typed["operation"])
-    groups: list[str] = []
-    with form.beside("groups"):
-        groups = form.names("groups")
-    if "entity" in form.problems:
-        return None
-    with form.beside("entity"):
-        entity = parse_entity(form.typed["entity"])
-        return None if form.problems else (groups, entity)
-    return None
+    form.parsed("operation", lambda: profile.operation(form.typed["operation"]))
+    groups = form.parsed("groups", lambda: form.names("groups"))
+    entity = form.parsed("entity", lambda: parse_entity(form.typed["entity"]))
+    return None if form.problems or groups is None or entity is None else (groups, entity)
 
 
 def asked_holders(form: ConsoleForm, engine: PolicyEngine) -> tuple[EntityId | EntityPattern, tuple[str, ...]] | None:
     """Return the entity or pattern and the access types; None if the form has a problem."""
     accesses = _accesses(form, engine)
-    if "entity" in form.problems:
-        return None
-    with form.beside("entity"):
-        entity = parse_pattern(form.typed["entity"])
-        return None if form.problems else (entity, accesses)
-    return None
+    entity = form.parsed("entity", lambda: parse_pattern(form.typed["entity"]))
+    return None if form.problems or entity is None or accesses is None else (entity, accesses)
 
 
 def asked_user(form: ConsoleForm, engine: PolicyEngine) -> tuple[list[str], tuple[str, ...]] | None:
     """Return the groups and the access types; None if the form has a problem."""
-    accesses, groups = _accesses(form, engine), list[str]()
-    with form.beside("groups"):
-        groups = form.names("groups")
-    return None if form.problems else (groups, accesses)
+    accesses = _accesses(form, engine)
+    groups = form.parsed("groups", lambda: form.names("groups"))
+    return None if form.problems or groups is None or accesses is None else (groups, accesses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,20 +185,19 @@ class AskedMatrix:
 
 def asked_matrix(form: ConsoleForm) -> AskedMatrix | None:
     """Return what the form asks for; None if it has a problem."""
-    lists: dict[str, tuple[str, ...]] = {}
-    for name in ("types", "users", "groups"):
-        with form.beside(name):
-            lists[name] = tuple(form.names(name))
-    with form.beside("types"):
-        for one in lists.get("types", ()):
-            if one not in entity_types():
-                raise InvalidInput(f"there is no entity type `{one}`{suggestion(one, list(entity_types()))}")
-    if "namespace" in form.problems:
+    types = form.parsed("types", lambda: _types(form.names("types")))
+    users, groups = (form.parsed(name, partial(form.names, name)) for name in ("users", "groups"))
+    namespace = form.parsed("namespace", lambda: entity_id("namespace", [form.typed["namespace"]]))
+    if form.problems or namespace is None:
         return None
-    with form.beside("namespace"):
-        namespace = entity_id("namespace", [form.typed["namespace"]])
-        return None if form.problems else AskedMatrix(namespace, **lists)
-    return None
+    return AskedMatrix(namespace, tuple(types or ()), tuple(users or ()), tuple(groups or ()))
+
+
+def _types(names: list[str]) -> list[str]:
+    for one in names:
+        if one not in entity_types():
+            raise InvalidInput(f"there is no entity type `{one}`{suggestion(one, list(entity_types()))}")
+    return names
 
 
 def operations(profile: Profile) -> list[str]:
@@ -242,8 +216,5 @@ def options(profile: Profile, engine: PolicyEngine | None) -> Mapping[str, Seque
     }
 
 
-def _accesses(form: ConsoleForm, engine: PolicyEngine) -> tuple[str, ...]:
-    if "access" not in form.problems:
-        with form.beside("access"):
-            return access_types(form.names("access"), engine)
-    return ()
+def _accesses(form: ConsoleForm, engine: PolicyEngine) -> tuple[str, ...] | None:
+    return form.parsed("access", lambda: access_types(form.names("access"), engine))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from ranger_cdap.service.api import (
@@ -67,122 +68,235 @@ _MASKED_AS_TEXT: Final = {501: str}
 _PDP_CHALLENGE: Final = 'Bearer realm="Ranger PDP", Basic realm="Ranger PDP", charset="UTF-8"'
 
 
-CDAP: Final = (
+_ALL: Final = (
     ApiRoute(
-        "POST", "/cdap/v1/enforce", _ENFORCE, cdap_api.enforce, "Evaluate one permission check",
-        EnforceRequest, EnforceReply,
-        waits=cdap_api.may_wait, works=cdap_api.may_be_long,
+        "POST",
+        "/cdap/v1/enforce",
+        _ENFORCE,
+        cdap_api.enforce,
+        "Evaluate one permission check",
+        EnforceRequest,
+        EnforceReply,
+        waits=cdap_api.may_wait,
+        works=cdap_api.may_be_long,
     ),
     ApiRoute(
-        "POST", "/cdap/v1/visible", _ENFORCE, cdap_api.visible, "List which of these a user may see",
-        VisibleRequest, VisibleReply, works=True,
+        "POST",
+        "/cdap/v1/visible",
+        _ENFORCE,
+        cdap_api.visible,
+        "List which of these a user may see",
+        VisibleRequest,
+        VisibleReply,
+        works=True,
     ),
     ApiRoute(
-        "POST", "/cdap/v1/operation", _ASK, operation_api.operation, "Decide an operation with all that it involves",
-        OperationRequest, OperationReply,
-        waits=cdap_api.audit_waits, works=True, longest=_LONGEST,
+        "POST",
+        "/cdap/v1/operation",
+        _ASK,
+        operation_api.operation,
+        "Decide an operation with all that it involves",
+        OperationRequest,
+        OperationReply,
+        waits=cdap_api.audit_waits,
+        works=True,
+        longest=_LONGEST,
     ),
     ApiRoute("POST", "/cdap/v1/hello", _ENFORCE, cdap_api.hello, "Compare settings with CDAP", Handshake, HelloReply),
-)  # fmt: skip
-
-EVENTS: Final = (
     ApiRoute(
-        "POST", "/cdap/v1/audit", _AUDIT, events_api.audit, "Store records of CDAP's answers for the sync job",
-        AuditRequest, AuditReply, waits=True,
-    ),
-)  # fmt: skip
-
-GRANTS: Final = (
-    ApiRoute(
-        "POST", "/cdap/v1/grant", _GRANT, grant_api.grant, "Grant permissions on behalf of a user of CDAP",
-        GrantRequest, GrantReply, waits=True,
+        "POST",
+        "/cdap/v1/audit",
+        _AUDIT,
+        events_api.audit,
+        "Store records of CDAP's answers for the sync job",
+        AuditRequest,
+        AuditReply,
+        waits=True,
     ),
     ApiRoute(
-        "POST", "/cdap/v1/revoke", _GRANT, grant_api.revoke, "Revoke permissions on behalf of a user of CDAP",
-        GrantRequest, GrantReply, waits=True,
+        "POST",
+        "/cdap/v1/grant",
+        _GRANT,
+        partial(grant_api.changed, what="grant"),
+        "Grant permissions on behalf of a user of CDAP",
+        GrantRequest,
+        GrantReply,
+        waits=True,
     ),
     ApiRoute(
-        "POST", "/cdap/v1/grants", _GRANT, grant_api.grants, "List the grants of a principal",
-        GrantsRequest, GrantsReply, waits=True,
-    ),
-)  # fmt: skip
-
-ROLES: Final = (
-    ApiRoute(
-        "POST", "/cdap/v1/role/create", _GRANT, role_api.create, "Create a role on behalf of a user of CDAP",
-        RoleRequest, RoleReply, waits=True,
-    ),
-    ApiRoute(
-        "POST", "/cdap/v1/role/drop", _GRANT, role_api.drop, "Delete a role on behalf of a user of CDAP",
-        RoleRequest, RoleReply, waits=True,
+        "POST",
+        "/cdap/v1/revoke",
+        _GRANT,
+        partial(grant_api.changed, what="revoke"),
+        "Revoke permissions on behalf of a user of CDAP",
+        GrantRequest,
+        GrantReply,
+        waits=True,
     ),
     ApiRoute(
-        "POST", "/cdap/v1/role/add", _GRANT, role_api.add, "Add a member to a role on behalf of a user of CDAP",
-        RoleRequest, RoleReply, waits=True,
+        "POST",
+        "/cdap/v1/grants",
+        _GRANT,
+        grant_api.grants,
+        "List the grants of a principal",
+        GrantsRequest,
+        GrantsReply,
+        waits=True,
     ),
     ApiRoute(
-        "POST", "/cdap/v1/role/remove", _GRANT, role_api.remove, "Remove a member from a role on behalf of a user",
-        RoleRequest, RoleReply, waits=True,
+        "POST",
+        "/cdap/v1/role/create",
+        _GRANT,
+        partial(role_api.changed, what="create"),
+        "Create a role on behalf of a user of CDAP",
+        RoleRequest,
+        RoleReply,
+        waits=True,
     ),
     ApiRoute(
-        "POST", "/cdap/v1/roles", _GRANT, role_api.roles, "List roles", RolesRequest, RolesReply, waits=True,
-    ),
-)  # fmt: skip
-
-POLICIES: Final = (
-    ApiRoute(
-        "GET", "/cdap/v1/policies", _ASK | _REFRESH, policies_api.policies, "The policies in effect, or newer ones",
-        gives=PoliciesReply, waits=True, query=policies_api.QUERY, also={400: ErrorBody},
-    ),
-    ApiRoute(
-        "POST", "/cdap/v1/refresh", _REFRESH, policies_api.refresh, "Request newer policies",
-        RefreshRequest, PoliciesReply,
-    ),
-)  # fmt: skip
-
-PDP: Final = (
-    ApiRoute(
-        "POST", "/authz/v1/authorize", _ASK, pdp.authorize, "Evaluate one permission check of the PDP API",
-        AuthzRequest, AuthzResult, waits=cdap_api.audit_waits,
-        works=True, longest=_LONGEST, also=_MASKED, challenge=_PDP_CHALLENGE,
+        "POST",
+        "/cdap/v1/role/drop",
+        _GRANT,
+        partial(role_api.changed, what="drop"),
+        "Delete a role on behalf of a user of CDAP",
+        RoleRequest,
+        RoleReply,
+        waits=True,
     ),
     ApiRoute(
-        "POST", "/authz/v1/authorizeMulti", _ASK, pdp.authorize_multi, "Evaluate several permission checks",
-        MultiAuthzRequest, MultiAuthzResult, waits=cdap_api.audit_waits,
-        works=True, longest=_LONGEST, also=_MASKED, challenge=_PDP_CHALLENGE,
+        "POST",
+        "/cdap/v1/role/add",
+        _GRANT,
+        partial(role_api.changed, what="add"),
+        "Add a member to a role on behalf of a user of CDAP",
+        RoleRequest,
+        RoleReply,
+        waits=True,
     ),
     ApiRoute(
-        "POST", "/authz/v1/permissions", _DELEGATE, pdp.permissions, "List who may do what on a resource",
-        ResourcePermissionsRequest, ResourcePermissions, works=True, longest=_LONGEST, also=_MASKED,
+        "POST",
+        "/cdap/v1/role/remove",
+        _GRANT,
+        partial(role_api.changed, what="remove"),
+        "Remove a member from a role on behalf of a user",
+        RoleRequest,
+        RoleReply,
+        waits=True,
+    ),
+    ApiRoute(
+        "POST",
+        "/cdap/v1/roles",
+        _GRANT,
+        role_api.roles,
+        "List roles",
+        RolesRequest,
+        RolesReply,
+        waits=True,
+    ),
+    ApiRoute(
+        "GET",
+        "/cdap/v1/policies",
+        _ASK | _REFRESH,
+        policies_api.policies,
+        "The policies in effect, or newer ones",
+        gives=PoliciesReply,
+        waits=True,
+        query=policies_api.QUERY,
+        also={400: ErrorBody},
+    ),
+    ApiRoute(
+        "POST",
+        "/cdap/v1/refresh",
+        _REFRESH,
+        policies_api.refresh,
+        "Request newer policies",
+        RefreshRequest,
+        PoliciesReply,
+    ),
+    ApiRoute(
+        "POST",
+        "/authz/v1/authorize",
+        _ASK,
+        pdp.authorize,
+        "Evaluate one permission check of the PDP API",
+        AuthzRequest,
+        AuthzResult,
+        waits=cdap_api.audit_waits,
+        works=True,
+        longest=_LONGEST,
+        also=_MASKED,
         challenge=_PDP_CHALLENGE,
     ),
-)  # fmt: skip
-
-AUTHZEN: Final = (
     ApiRoute(
-        "POST", authzen.EVALUATION, _ASK, authzen.evaluation, "Evaluate one AuthZEN request",
-        EvaluationRequest, EvaluationResponse, waits=cdap_api.audit_waits,
+        "POST",
+        "/authz/v1/authorizeMulti",
+        _ASK,
+        pdp.authorize_multi,
+        "Evaluate several permission checks",
+        MultiAuthzRequest,
+        MultiAuthzResult,
+        waits=cdap_api.audit_waits,
         works=True,
-        longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
+        longest=_LONGEST,
+        also=_MASKED,
+        challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
-        "POST", authzen.EVALUATIONS, _ASK, authzen.evaluations, "Evaluate AuthZEN requests",
-        EvaluationsRequest, EvaluationsResponse, waits=cdap_api.audit_waits,
+        "POST",
+        "/authz/v1/permissions",
+        _DELEGATE,
+        pdp.permissions,
+        "List who may do what on a resource",
+        ResourcePermissionsRequest,
+        ResourcePermissions,
         works=True,
-        longest=_LONGEST, also=_MASKED_AS_TEXT, error=text_error, challenge=_PDP_CHALLENGE,
+        longest=_LONGEST,
+        also=_MASKED,
+        challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
-        "GET", "/.well-known/authzen-configuration", _ASK, authzen.configuration, "AuthZEN metadata",
-        gives=AuthZenConfiguration, error=text_error, challenge=_PDP_CHALLENGE,
+        "POST",
+        authzen.EVALUATION,
+        _ASK,
+        authzen.evaluation,
+        "Evaluate one AuthZEN request",
+        EvaluationRequest,
+        EvaluationResponse,
+        waits=cdap_api.audit_waits,
+        works=True,
+        longest=_LONGEST,
+        also=_MASKED_AS_TEXT,
+        error=text_error,
+        challenge=_PDP_CHALLENGE,
     ),
-)  # fmt: skip
-
-HEALTH: Final = (
+    ApiRoute(
+        "POST",
+        authzen.EVALUATIONS,
+        _ASK,
+        authzen.evaluations,
+        "Evaluate AuthZEN requests",
+        EvaluationsRequest,
+        EvaluationsResponse,
+        waits=cdap_api.audit_waits,
+        works=True,
+        longest=_LONGEST,
+        also=_MASKED_AS_TEXT,
+        error=text_error,
+        challenge=_PDP_CHALLENGE,
+    ),
+    ApiRoute(
+        "GET",
+        "/.well-known/authzen-configuration",
+        _ASK,
+        authzen.configuration,
+        "AuthZEN metadata",
+        gives=AuthZenConfiguration,
+        error=text_error,
+        challenge=_PDP_CHALLENGE,
+    ),
     ApiRoute("GET", "/health/live", _PUBLIC, health.live, "Liveness", gives=Live),
     ApiRoute("GET", "/health/ready", _PUBLIC, health.ready, "Readiness", gives=Ready, also={503: Ready}),
     ApiRoute("GET", "/metrics", _PUBLIC, health.metrics, "Prometheus metrics", content_type=CONTENT_TYPE),
 )
-
-_ALL: Final = (*CDAP, *EVENTS, *GRANTS, *ROLES, *POLICIES, *PDP, *AUTHZEN, *HEALTH)
 
 ROUTES: Final = (*_ALL, openapi.route(_ALL))

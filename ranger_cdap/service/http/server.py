@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import ipaddress
-import ssl
 import sys
 import threading
 from typing import TYPE_CHECKING, Final
@@ -25,20 +24,6 @@ if TYPE_CHECKING:
 _BACKLOG: Final = 128
 _MARGIN_SECONDS: Final = 5
 _LONGEST_TURN: Final = 0.0005  # seconds
-
-
-class _ServiceDoorkeeper:
-    """Connections as they are counted; one made with certificates that have changed since ends with its next answer."""
-
-    def __init__(self, connections: Connections, tls: ServerTls | None) -> None:
-        self.idle = connections.idle
-        self.busy = connections.busy
-        self.end_all = connections.end_all
-        self._tls = tls
-
-    def may_stay(self, connection: ssl.SSLObject | None) -> bool:
-        """Return true if it was made with the certificates of now."""
-        return self._tls is None or connection is None or self._tls.has_made(connection)
 
 
 class HttpServer:
@@ -62,7 +47,7 @@ class HttpServer:
         self._settings = settings
         self._limits = limits
         address = "127.0.0.1" if settings.host == "localhost" else settings.host
-        self.connections = Connections(limits.connections, max(1, limits.connections // 2))
+        self.connections = Connections(limits.connections, max(1, limits.connections // 2), self._tls)
         advice = f"choose another {option or '`service.port`'}"
         listening = listen(address, settings.port, backlog=_BACKLOG, advice=advice)
         self._socket = Listener.over(listening, self.connections)
@@ -97,7 +82,7 @@ class HttpServer:
         limits = ConnectionLimits(
             self._limits.body, self._limits.request_seconds, self._limits.idle_seconds, self._limits.stop_seconds
         )
-        self._server = AsgiServer(app, limits, _ServiceDoorkeeper(self.connections, self._tls), self._tls)
+        self._server = AsgiServer(app, limits, self.connections, self._tls)
         return self._server
 
     def request_stop(self) -> None:
