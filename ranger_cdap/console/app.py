@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -89,11 +90,14 @@ def create_app(settings: Settings, callers: Callers, views: Views) -> ASGIApp:
     shares = Shares(service, LIMITS)
     pages: dict[str, _Page] = {path: partial(views.page, view) for view, path in PATHS.items()}
     pages[STYLE] = views.style
-    paths = {path: {"GET": _PageEndpoint(path, callers, shares, page)} for path, page in pages.items()}
+    paths: dict[str, dict[str, Endpoint]] = {
+        path: {"GET": _PageEndpoint(path, ROLES, callers, shares, page, error=html_error)}
+        for path, page in pages.items()
+    }
     impact = paths[PATHS[ConsoleView.IMPACT]]
     impact["POST"] = impact["GET"]
     return RequestGuard(
-        routed(paths, html_error),
+        app=routed(paths, html_error),
         metrics=ServiceMetrics(),
         hosts=service.hosts,
         public=(),
@@ -103,13 +107,12 @@ def create_app(settings: Settings, callers: Callers, views: Views) -> ASGIApp:
     )
 
 
+@dataclass(eq=False)
 class _PageEndpoint(Endpoint):
     """Serve one page."""
 
-    def __init__(self, path: str, callers: Callers, shares: Shares, page: _Page) -> None:
-        super().__init__(path, ROLES, callers, shares, error=html_error)
-        self._page = page
+    page: _Page
 
     async def answer(self, request: Request, caller: Caller) -> Reply:
         """Return the page."""
-        return await self._page(request, caller)
+        return await self.page(request, caller)

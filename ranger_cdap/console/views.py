@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -25,14 +26,14 @@ _COMMANDS: Final = {ConsoleView.ASK: "explain", ConsoleView.IMPACT: "policies im
 """The commands that answer the questions of a view, where they have other names."""
 
 
+@dataclass(frozen=True, slots=True)
 class Views:
     """Pages over the policies of one authorizer."""
 
-    def __init__(self, authorizer: Authorizer, settings: Settings, ranger_ui: str, questions: Questions) -> None:
-        self._authorizer = authorizer
-        self._settings = settings
-        self._ranger_ui = ranger_ui
-        self._questions = questions
+    authorizer: Authorizer
+    settings: Settings
+    ranger_ui: str
+    questions: Questions
 
     async def style(self, _request: Request, _caller: Caller) -> Reply:
         """Return the style sheet of the pages."""
@@ -51,10 +52,10 @@ class Views:
             file, values = await read_form(request)
             form = filled(view, {"access": "", **values})
         # All answers of one page are by the same policies.
-        authorizer = Authorizer(self._authorizer.decider.pinned())
-        context = PageContext(caller.name, self._ranger_ui)
+        authorizer = Authorizer(self.authorizer.decider.pinned())
+        context = PageContext(caller.name, self.ranger_ui)
         page = partial(self._page, authorizer, context, form or blank(view), file, form is not None)
-        body = await self._questions.ask(caller.name, _COMMANDS.get(view, view), page) if form is not None else page()
+        body = await self.questions.ask(caller.name, _COMMANDS.get(view, view), page) if form is not None else page()
         return Reply(400 if form is not None and form.problems else 200, body, HTML)
 
     def _page(
@@ -71,10 +72,10 @@ class Views:
 
     def status(self, snapshot: Snapshot, now: float) -> StatusAnswer:
         """Return the freshness and the problems of the policies; `now` in seconds since 1970."""
-        config, contact_at = self._authorizer.decider.config, snapshot.contact_at
+        config, contact_at = self.authorizer.decider.config, snapshot.contact_at
         problems = snapshot.engine.problems if snapshot.engine is not None else ()
         return StatusAnswer(
-            service=self._settings.ranger.service,
+            service=self.settings.ranger.service,
             state=snapshot.state.value,
             decides=snapshot.state.decides,
             reason=snapshot.reason,

@@ -33,7 +33,7 @@ def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) ->
     for route in routes:
         paths.setdefault(route.path, {})[route.method] = _ApiEndpoint(route, state, callers, shares)
     return RequestGuard(
-        routed(paths, hint="; see `/openapi.json`"),
+        app=routed(paths, hint="; see `/openapi.json`"),
         metrics=state.metrics,
         hosts=service.hosts,
         public=[route.path for route in routes if route.method == "GET" and not route.roles],
@@ -62,15 +62,15 @@ class _ApiEndpoint(Endpoint):
             data = await self._received(request)
             if len(data) > _READ_AT_ONCE:
                 # A large body is work done as soon as it is parsed: parsed bodies that wait would fill the memory.
-                call, reply = await self._shares.work(caller.name, self._read_and_work, call, data)
+                call, reply = await self.shares.work(caller.name, self._read_and_work, call, data)
                 if reply is not None:
                     return reply
             else:
                 call = replace(call, body=self._parsed(data))
         if self._waits(call):
-            return await self._shares.wait(caller.name, self._route.handler, call)
+            return await self.shares.wait(caller.name, self._route.handler, call)
         if _so(self._route.works, call):
-            return await self._shares.work(caller.name, self._route.handler, call)
+            return await self.shares.work(caller.name, self._route.handler, call)
         return self._route.handler(call)
 
     def _read_and_work(self, call: HandlerCall, data: bytes) -> tuple[HandlerCall, Reply | None]:

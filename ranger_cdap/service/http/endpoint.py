@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from traceback import extract_tb
 from typing import Final
@@ -37,28 +37,19 @@ _HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
 _TWICE: Final = "\0"
 
 
+@dataclass(eq=False)
 class Endpoint(ABC):
     """Admission to one path and method: authenticates the caller, checks the role, counts the share.
 
     Any one of `roles` admits a caller; without any, no authentication. `error` is the form of errors.
     """
 
-    def __init__(
-        self,
-        path: str,
-        roles: Collection[CallerRole],
-        callers: Callers,
-        shares: Shares,
-        *,
-        error: Callable[[Refused], Reply] = coded_error,
-        challenge: str = CHALLENGE,
-    ) -> None:
-        self._path = path
-        self._roles = frozenset(roles)
-        self._callers = callers
-        self._shares = shares
-        self._error = error
-        self._challenge = challenge
+    path: str
+    roles: frozenset[CallerRole]
+    callers: Callers
+    shares: Shares
+    error: Callable[[Refused], Reply] = field(default=coded_error, kw_only=True)
+    challenge: str = field(default=CHALLENGE, kw_only=True)
 
     @abstractmethod
     async def answer(self, request: Request, caller: Caller) -> Reply:
@@ -73,13 +64,13 @@ class Endpoint(ABC):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         request = Request(scope, receive)
-        scope["state"]["route"] = self._path
+        scope["state"]["route"] = self.path
         try:
             peer = request.client.host if request.client else ""
-            caller = self._callers.admit(sent_once(request.headers), peer) if self._roles else NO_CALLER
+            caller = self.callers.admit(sent_once(request.headers), peer) if self.roles else NO_CALLER
             who = caller.name if caller else ""
             scope["state"]["caller"] = who
-            with self._shares.taking(who or peer):
+            with self.shares.taking(who or peer):
                 reply = await self.answer(request, self._allowed(caller))
         except Refused as refused:
             reply = self._refusal(refused)
@@ -90,20 +81,20 @@ class Endpoint(ABC):
         except ClientDisconnect:
             return
         except Exception as e:
-            log_failure(self._path, e)
+            log_failure(self.path, e)
             reply = self._refusal(Refused(500, "Internal Server Error"))
         await send_reply(reply, send)
 
     def _allowed(self, caller: Caller | None) -> Caller:
         if caller is None:
             raise Refused(401, "Authentication required")
-        if self._roles and self._roles.isdisjoint(caller.roles):
+        if self.roles and self.roles.isdisjoint(caller.roles):
             raise Refused(403, f"{caller.name} is not authorized")
         return caller
 
     def _refusal(self, refused: Refused) -> Reply:
-        headers = {"www-authenticate": self._challenge} if refused.status == 401 else _HEADERS.get(refused.status, {})
-        return replace(self._error(refused), headers=headers)
+        headers = {"www-authenticate": self.challenge} if refused.status == 401 else _HEADERS.get(refused.status, {})
+        return replace(self.error(refused), headers=headers)
 
 
 class _Methods:
