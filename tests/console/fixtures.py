@@ -55,6 +55,7 @@ def serving(
     plugins: pluggy.PluginManager | None = None,
     ranger_ui: str = "https://ranger.example.org",
     max_seconds: float = 60.0,
+    max_wait: float = 60.0,
     **service: Any,
 ) -> Iterator[ConsoleWorld]:
     """A console over these policies; `service` are settings of it."""
@@ -66,7 +67,7 @@ def serving(
     assert isinstance(held, Policies)
     held.snapshot = structs.replace(held.snapshot, documents=documents(json.dumps(download_of(policies)).encode()))
     server = HttpServer(settings.service)
-    questions = Questions(lambda: restarts.append("again"), max_seconds)
+    questions = Questions(lambda: restarts.append("again"), max_seconds, max_wait)
     server.start(create_app(settings, Callers.of(settings.service), Views(asked, settings, ranger_ui, questions)))
     try:
         yield ConsoleWorld(server.url, asked, memory, restarts)

@@ -1,4 +1,4 @@
-"""A question of the console: one at a time per caller, within a deadline, after which the console starts again."""
+"""A question of the console: one at a time, one per caller, within a deadline, after which the console starts again."""
 
 from __future__ import annotations
 
@@ -42,11 +42,23 @@ def test_a_caller_has_one_question_at_a_time(held: tuple[threading.Event, thread
         assert (second.status, second.headers["retry-after"]) == (429, "1")
         assert "your previous question is still being answered" in Page(second).text
         assert world.ask("ann", "GET", "/what").status == 200, "an empty form is no question"
-        assert world.ask("bob", "GET", "/who?entity=dataset:ns1.kv").status == 200
+        other = pool.submit(world.ask, "bob", "GET", "/who?entity=dataset:ns1.kv")
         ends.set()
-        assert first.result().status == 200
+        assert (first.result().status, other.result().status) == (200, 200)
         assert world.ask("ann", "GET", WHAT).status == 200
         assert world.restarts == []
+
+
+def test_who_waits_too_long_for_others_is_told_so(held: tuple[threading.Event, threading.Event]) -> None:
+    begun, ends = held
+    with serving(READ_AND_WRITE, callers=SOME, max_wait=0.2) as world, ThreadPoolExecutor() as pool:
+        first = pool.submit(world.ask, "ann", "GET", WHAT)
+        assert begun.wait(60)
+        other = world.ask("bob", "GET", "/who?entity=dataset:ns1.kv")
+        assert (other.status, "busy with questions of others" in Page(other).text) == (503, True)
+        ends.set()
+        assert first.result().status == 200
+        assert world.ask("bob", "GET", "/who?entity=dataset:ns1.kv").status == 200
 
 
 def test_an_answer_that_takes_too_long_is_refused_and_the_console_starts_again(

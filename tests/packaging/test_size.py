@@ -11,7 +11,7 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 34_054,
+    "statements": 34_065,
     "commands": 56,
     "options": 217,
     "settings": 151,
