@@ -29,6 +29,7 @@ from ranger_cdap.config import CdapSettings, MasterSettings, PluginSettings, Sec
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.service.events.watermark import WATERMARK
 from ranger_cdap.testing import EmbeddedRanger
 from ranger_cdap.testing.embedded_ranger import PLUGIN
@@ -168,7 +169,7 @@ def environment(password: Secret) -> dict[str, str]:
 
 def _set_up(ranger: EmbeddedRanger, privileges: Mapping[str, Sequence[str]]) -> None:
     ranger.create_users(PLUGIN, SYNC, MASTER)
-    wanted = service_setup.DesiredState.of(
+    wanted = DesiredState.of(
         Settings(
             cdap=CdapSettings(instance=INSTANCE),
             plugin=PluginSettings(username=PLUGIN),
@@ -176,8 +177,7 @@ def _set_up(ranger: EmbeddedRanger, privileges: Mapping[str, Sequence[str]]) -> 
             master=MasterSettings(user=MASTER),
         )
     )
-    found = service_setup.read_state(ranger.admin, ranger.service)
-    service_setup.carry_out(service_setup.plan(wanted, found), ranger.admin)
+    service_setup.set_up(ranger.admin, wanted)
     ranger.give(privileges)
 
 

@@ -36,8 +36,7 @@ def questions(estate: Path) -> Iterator[list[str]]:
     yield ["what", users[0]]
     yield ["path", users[0], "dataset:sales.orders"]
     yield ["matrix", "sales"]
-    yield ["redundant"]
-    yield ["overbroad", "--inventory", str(estate / "inventory.jsonl")]
+    yield ["policies", "lint", "--propose", "--inventory", str(estate / "inventory.jsonl")]
 
 
 def asked(words: list[str], estate: Path) -> tuple[float, Any]:
@@ -46,8 +45,7 @@ def asked(words: list[str], estate: Path) -> tuple[float, Any]:
     Raises:
         SystemExit: the command failed.
     """
-    names = {"--policies": "policies", "--roles": "roles", "--tags": "tags", "--userstore": "users"}
-    files = [word for option, name in names.items() for word in (option, str(estate / f"{name}.json"))]
+    files = ["--policies", ",".join(str(estate / f"{name}.json") for name in ("policies", "roles", "tags", "users"))]
     output = io.StringIO()
     start = time.perf_counter()
     with contextlib.redirect_stdout(output):
@@ -61,8 +59,8 @@ def asked(words: list[str], estate: Path) -> tuple[float, Any]:
 def certainties(document: Any) -> Iterator[bool]:
     """Yield, for each row of a document at any depth, that it is exact."""
     if isinstance(document, dict):
-        if "certainty" in document:
-            yield document["certainty"] == "exact"
+        if "undecided" in document:
+            yield not document["undecided"]
         for value in document.values():
             yield from certainties(value)
     elif isinstance(document, list):

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 import servicedef
-from ranger_cdap.analysis.impact import Certainty, impact
+from ranger_cdap.analysis.impact import impact
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.ranger_model.decode import decode_service_policies
 
@@ -86,7 +86,7 @@ def measure(name: str, old: list[Json], new: list[Json]) -> None:
     found = impact(*engines)
     done = time.perf_counter()
     rows = (*found.gained, *found.lost)
-    exact = sum(row.certainty is Certainty.EXACT for row in rows)
+    exact = sum(not row.doubts for row in rows)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{name}: load {loaded - start:.2f} s, impact {done - loaded:.2f} s, "

@@ -1,7 +1,7 @@
-"""Records per minute of `insights report` on `local[2]`: every record is read, decided again and summed.
+"""Records per minute of `audit report`: every record is read, decided again and summed.
 
-`python -m benchmarks.insights` (in `make bench`) prints a line per number of records: the first run of a session, whose
-workers start and compile the policies, and the next one. The audit is that of 1,000 users of 40 entities each, with
+`python -m benchmarks.insights` (in `make bench`) prints a line per number of records: the first run, which compiles the
+policies, and the next one. The audit is that of 1,000 users of 40 entities each, with
 four requests in five for reading; a hundredth of the lines is garbage.
 """
 
@@ -17,16 +17,12 @@ import msgspec
 
 from benchmarks.workload import ENTITY_LEVELS, NO_ROLES, NOW, POLICIES_PER_NAMESPACE, USERS, groups_of, service_policies
 from ranger_cdap.audit.record import AuditRecord
-from ranger_cdap.config import SyncSettings
-from ranger_cdap.plugins.manager import condition_factories, plugin_manager
+from ranger_cdap.audit.verify import lines_of
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.insights.facts import DAY, Period, read_facts
+from ranger_cdap.insights.replay import Replayer, changed_rows
 from ranger_cdap.policies.refresh.documents import Documents
-from spark_sync.insights.audit_files import list_audit
-from spark_sync.insights.differences import differences
-from spark_sync.insights.reading import read_audit
-from spark_sync.insights.replay import ReplayBasis
-from spark_sync.insights.tally import DAY, Period
-from spark_sync.spark.sent_policies import SentPolicies
-from spark_sync.spark.session import spark_session
+from ranger_cdap.questions.impact_question import compared_engine
 
 SIZES = (250_000, 500_000, 1_000_000, 2_000_000)
 POLICIES, ENTITIES, DAYS = 2_500, 2_500, 90
@@ -38,7 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of records")
     sizes = parser.parse_args().sizes
-    print(f"replay on local[2]: {POLICIES:,} policies, {USERS:,} users, {ENTITIES:,} entities, {DAYS} days")
+    print(f"replay: {POLICIES:,} policies, {USERS:,} users, {ENTITIES:,} entities, {DAYS} days")
     columns = ("records", "MB", "uses", "differ", "first s", "again s", "first/min", "again/min", "of wanted")
     print(" ".join(f"{name:>11}" for name in columns))
     with tempfile.TemporaryDirectory() as directory:
@@ -50,34 +46,36 @@ def main() -> None:
 
 
 def measured(path: Path, size: int) -> list[str]:
-    """Return the figures of one audit, read twice in a session of its own."""
-    seconds = []
-    period = Period("cdapdev", 0, NOW + DAY)
-    with spark_session(SyncSettings(), master="local[2]") as spark:
-        for _ in range(2):
-            started = time.perf_counter()
-            facts = read_audit(spark, list_audit([str(path)]), period, basis())
-            table = differences(facts, ())
-            seconds.append(time.perf_counter() - started)
+    """Return the figures of one audit, read twice."""
+    seconds, engine, groups = [], compiled(), known_groups()
+    for _ in range(2):
+        started = time.perf_counter()
+        with path.open("rb") as file:
+            lines = lines_of(file, str(path))
+            facts = read_facts(lines, Period("cdapdev", 0, NOW + DAY), Replayer(engine, groups).decide)
+        rows = changed_rows(facts, engine, groups)
+        seconds.append(time.perf_counter() - started)
     assert facts.lines.lines == size
     rates = [size / one * 60 for one in seconds]
     return [
         f"{size:,}",
         f"{path.stat().st_size / 1_000_000:,.0f}",
         f"{len(facts.uses):,}",
-        f"{len(table.rows):,}",
+        f"{len(rows):,}",
         *(f"{one:.1f}" for one in seconds),
         *(f"{one:,.0f}" for one in rates),
         f"{rates[0] / TARGET:.1f}x",
     ]
 
 
-def basis() -> ReplayBasis:
-    """Return the policies that decide, with two groups of each user."""
-    groups = {f"user{n}": frozenset(groups_of(n)) for n in range(USERS)}
-    documents = Documents(service_policies(POLICIES), NO_ROLES)
-    sent = SentPolicies.of("cdapdev", documents, frozenset(condition_factories(plugin_manager())))
-    return ReplayBasis(sent, groups)
+def compiled() -> PolicyEngine:
+    """Return the policies that decide."""
+    return compared_engine(Documents(service_policies(POLICIES), NO_ROLES), "cdapdev")
+
+
+def known_groups() -> dict[str, frozenset[str]]:
+    """Return two groups of each user."""
+    return {f"user{n}": frozenset(groups_of(n)) for n in range(USERS)}
 
 
 def write_audit(path: Path, size: int) -> None:

@@ -40,7 +40,7 @@ class UnknownEntityType(InvalidInput):
     """CDAP has no such entity type, or this project does not know it."""
 
     code = "unknown-entity-type"
-    remedy = "Use one of the types the message proposes; `ranger-cdap operations` lists them with their operations."
+    remedy = "Use one of the types the message proposes; `ranger-cdap needs` lists them with their operations."
 
 
 class InvalidEntity(InvalidInput):
@@ -54,7 +54,7 @@ class UnknownOperation(InvalidInput):
     """The profile has no such operation."""
 
     code = "unknown-operation"
-    remedy = "Use an operation of `ranger-cdap operations`, or another `cdap.profile`."
+    remedy = "Use an operation of `ranger-cdap needs`, or another `cdap.profile`."
 
 
 class UnsafeGrant(InvalidInput):

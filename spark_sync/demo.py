@@ -32,7 +32,7 @@ from ranger_cdap.errors import NotFound
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.reconcile.baseline import BaselineReport, take_baseline
 from spark_sync.report import RunReport
@@ -110,7 +110,7 @@ def open_demo(directory: Path) -> Iterator[DemoEnvironment]:
         for name in (PLUGIN_ACCOUNT, SYNC_ACCOUNT, CREATOR, COLLEAGUE):
             admin.create_user(name, password)
         wanted = DesiredState(SERVICE, INSTANCE, plugin_account=PLUGIN_ACCOUNT, sync_account=SYNC_ACCOUNT)
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, SERVICE)), admin)
+        service_setup.set_up(admin, wanted)
         admin.create_policy(_developers())
         settings = Settings(
             ranger=RangerSettings(url=ranger.url, service=SERVICE),

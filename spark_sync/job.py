@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from ranger_cdap.config import Settings
+from ranger_cdap.config import Settings, SyncSettings
 from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.grants.observe import observe
 from spark_sync.grants.plan import PlanSettings, plan
 from spark_sync.grants.plan_settings import configured_name, plan_settings
-from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.push import SENDING, push, ranger_admin
+from spark_sync.grants.policy_rest import PolicyRest, policy_rest
+from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.ranger_names import RangerNames
 from spark_sync.grants.rights_of_others import shown_rights
 from spark_sync.grants.writer import StepOutcome
@@ -21,16 +21,16 @@ from spark_sync.ingest.ingestion import Ingestion
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.fold import refold
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.grant_terms import counts_of, outdated_grants
+from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_grants
 from spark_sync.ledger.lease import lease
-from spark_sync.ledger.ledger import Baseline, History, Ledger, LedgerChange, Scope
-from spark_sync.ledger.ledger_version import TableVersions, note_versions, verify
+from spark_sync.ledger.ledger import Baseline, History, LedgerChange, Scope
+from spark_sync.ledger.ledger_version import note_versions, verify
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, UNDECIDED_STATES, State
 from spark_sync.notify import notify
 from spark_sync.reconcile.confirmation_round import confirm_round
 from spark_sync.reconcile.lost_ledger import compare
 from spark_sync.reconcile.override_audit import removal_audit
-from spark_sync.reconcile.regrant import record, regrants
+from spark_sync.reconcile.regrant import regrants
 from spark_sync.report import RunReport
 from spark_sync.sources import watermarks
 from spark_sync.sources.registry import configured_sources, ranks
@@ -76,55 +76,62 @@ def run_once(
         RangerAdminError: Ranger Admin failed before anything was sent; pending grants stay in the ledger.
         PolicySetError: Ranger's transformation of names is uncertain.
     """
-    state = settings.sync.state_dir
-    sources = configured_sources(settings)
-    with lease(state), spark_errors():
+    sync = settings.sync
+    sources = configured_sources(sync)
+    with lease(sync.state_dir), spark_errors():
         planning = plan_settings(settings, names=(names or RangerNames(settings)).current())
-        ledger = ledger or open_ledger(settings, spark, few)
-        before = ledger.marks()
-        verify(ledger)
-        note_versions(ledger)
+        ledger = ledger or DeltaLedger(sync.state_dir, settings.cdap.instance, spark, few=few.events)
+        before = verify(ledger, noting=True)
         # Before the files are listed: a watermark promises that they exist already.
-        marks = watermarks.read(settings.sync.sources)
-        ingestion = Ingestion(settings, ledger, spark, marks, now, few, progress)
+        marks = watermarks.read(sync.sources)
+        ingestion = Ingestion(settings.network, ledger, spark, marks, now, few, progress)
         reports = [ingestion.read(configured, source) for configured, source in sources]
         progress("folding events into lives")
-        undecided = fold_new(ledger, fold_settings(settings, ledger.baseline(), marks, now, planning))
+        known = known_until(sync, marks, now)
+        undecided = fold_new(ledger, fold_settings(sync, planning, ledger.baseline(), marks, known))
         if dry:
             note_versions(ledger)
             progress("planning grants")
-            groups = ledger.grant_groups()
             return RunReport(
                 tuple(reports),
-                silent=known_until(settings, marks, now).silent,
+                silent=known.silent,
                 planned=tuple(plan(ledger.lives(PUSH_STATES), planning)),
-                counts=counts_of(groups),
-                outdated=outdated_grants(groups, planning.gives, planning.terms),
+                counts=counts_of(ledger.grant_groups()),
+                outdated=_outdated(ledger, planning),
             )
-        went_back, outcomes, error = "", list[StepOutcome](), _compare(ledger, before, settings, planning, ranger)
-        if not error:
-            went_back, unread = _look(ledger, settings, planning, ranger, now)
-            progress(SENDING)
-            with removal_audit(settings, now=now) as audited:
-                outcomes, error = push(ledger, settings, ranger, planning=planning, audited=audited, progress=progress)
-            error = error or unread
+        outcomes, went_back, error = list[StepOutcome](), "", None
+        with policy_rest(settings, ranger) as rest:
+            policies = cache(partial(rest.list_policies, planning.service))
+            try:
+                if ledger.compared != before:  # else the last run of this process has left it so
+                    compare(ledger, policies(), planning.instance)
+                    ledger.compared = before
+                went_back = observe(ledger, rest, planning, policies, now=now)
+                if sync.regrant == "auto" and _outdated(ledger, planning).total:
+                    ledger.record(regrants(ledger, rest, planning, policies()))
+            except RangerAdminError as e:
+                error = e
+            if ledger.compared == before:
+                progress(SENDING)
+                with removal_audit(settings, now=now) as audited:
+                    pushed = push(ledger, rest, planning, audited=audited, progress=progress)
+                outcomes, error = pushed.outcomes, pushed.error or error
         granted = tuple(outcome.life for outcome in outcomes if outcome.life.state is State.APPLIED)
         revoked = tuple(outcome.step.life for outcome in outcomes if outcome.revoked)
         notified = notify(settings) if granted or revoked or went_back else ()
-        if settings.sync.confirm.url:
+        if sync.confirm.url:
             # After the grants, which need not wait for CDAP; answers are folded once everything before them is read.
             progress("asking CDAP what exists")
-            ledger.add_events(confirm_round(settings, ledger.lives(UNDECIDED_STATES), marks, now=now))
+            ledger.add_events(confirm_round(settings, ledger.notes, ledger.lives(UNDECIDED_STATES), marks, now=now))
         if ledger.needs_maintenance(now):
             progress("maintaining the ledger")
-            ledger.maintain(now=now, keep_days=settings.sync.keep_days)
+            ledger.maintain(now=now, keep_days=sync.keep_days)
         ledger.tidy()
         note_versions(ledger)
         if ledger.compared == before:
             ledger.compared = ledger.marks()
         listed = (State.APPLIED, State.CLOSED, State.KNOWN, State.BLOCKED)
-        groups = ledger.grant_groups()
-        counts = counts_of(groups)
+        counts = counts_of(ledger.grant_groups())
         blocked = ledger.lives((State.BLOCKED,)) if counts[State.BLOCKED] else []
         left = shown_rights(ledger) if counts[State.CLOSED] else []
         ended = (each.life for each in outcomes if each.life.state is State.CLOSED)
@@ -139,88 +146,30 @@ def run_once(
                 *left,
             ),
             counts=counts,
-            outdated=outdated_grants(groups, planning.gives, planning.terms),
+            outdated=_outdated(ledger, planning),
             error=error,
             notified=notified,
             undecided=undecided,
-            silent=known_until(settings, marks, now).silent,
+            silent=known.silent,
             went_back=went_back,
         )
 
 
-def open_ledger(settings: Settings, spark: Callable[[], SparkSession], few: Few = FEW) -> DeltaLedger:
-    """Open the ledger of the settings.
-
-    Raises:
-        SyncError: it cannot be read or created.
-    """
-    return DeltaLedger(settings.sync.state_dir, settings.cdap.instance, spark, few=few.events)
-
-
-def _compare(
-    ledger: DeltaLedger,
-    before: TableVersions,
-    settings: Settings,
-    planning: PlanSettings,
-    ranger: PolicyRest | None,
-) -> RangerAdminError | None:
-    """Compare the ledger with Ranger (`lost_ledger`); return why that is unread, if so.
-
-    `before`: the tables when the run began; those that the last run of this process has left need no other look.
-
-    Raises:
-        LedgerLost: Ranger knows more lives than the ledger; nothing was sent.
-    """
-    if ledger.compared == before:
-        return None
-    try:
-        with nullcontext(ranger) if ranger else ranger_admin(settings) as reader:
-            compare(ledger, reader.list_policies(planning.service), planning.instance)
-    except RangerAdminError as e:
-        return e
-    ledger.compared = before
-    return None
-
-
-def _look(
-    ledger: DeltaLedger,
-    settings: Settings,
-    planning: PlanSettings,
-    ranger: PolicyRest | None,
-    now: int,
-) -> tuple[str, RangerAdminError | None]:
-    """Make the grants pending that people's edits, a restore of Ranger or changed settings concern.
-
-    Return a sentence if Ranger went back, and why it is unread, if so.
-    """
-    went_back = ""
-    try:
-        went_back = observe(ledger, settings, planning, now=now, ranger=ranger)
-        if (
-            settings.sync.regrant == "auto"
-            and outdated_grants(ledger.grant_groups(), planning.gives, planning.terms).total
-        ):
-            record(ledger, regrants(ledger, settings, planning, ranger=ranger))
-    except RangerAdminError as e:
-        return went_back, e
-    return went_back, None
+def _outdated(ledger: DeltaLedger, planning: PlanSettings) -> OutdatedGrants:
+    return outdated_grants(ledger.grant_groups(), planning.gives, planning.terms)
 
 
 def fold_settings(
-    settings: Settings,
+    sync: SyncSettings,
+    planning: PlanSettings,
     baseline: Baseline | None,
     marks: Mapping[str, Watermark],
-    now: int,
-    planning: PlanSettings | None = None,
+    known: watermarks.Horizons,
 ) -> FoldSettings:
     """Return the settings of the fold, with the profile's resultant privileges and the watermarks.
 
-    A baseline counts only if every current journal existed when it was taken. `planning`: the settings of the plan, if
-    they are known already.
+    A baseline counts only if every current journal existed when it was taken. `known`: how far events are decided.
     """
-    sync = settings.sync
-    planning = planning or plan_settings(settings)
-    known = known_until(settings, marks, now)
     journals = {name: mark.service for name, mark in marks.items()}
     counts = baseline is not None and baseline.counts_for(journals)
     return FoldSettings(
@@ -247,18 +196,17 @@ def fold_settings(
     )
 
 
-def known_until(settings: Settings, marks: Mapping[str, Watermark], now: int) -> watermarks.Horizons:
+def known_until(sync: SyncSettings, marks: Mapping[str, Watermark], now: int) -> watermarks.Horizons:
     """Return how far a run at that time decides each source."""
-    sync = settings.sync
     hold_back, skew = round(sync.hold_back * 1000), round(sync.clock_skew * 1000)
     return watermarks.horizons(sync.sources, marks, now=now, hold_back=hold_back, skew=skew)
 
 
-def fold_new(ledger: Ledger, settings: FoldSettings) -> bool:
+def fold_new(ledger: DeltaLedger, settings: FoldSettings) -> bool:
     """Fold new events and record the lives that changed; return whether one of few events waits to be decided."""
     waits = False
 
-    def decide(history: History) -> LedgerChange | None:
+    def decide(history: History) -> list[LedgerChange]:
         nonlocal waits
         waits = waits or not all(map(settings.is_settled, history.events))
         return refold(history, settings)

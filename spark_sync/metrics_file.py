@@ -22,10 +22,16 @@ _FIGURES = {
     "ranger_cdap_sync_granted": "Grants written by the last run.",
     "ranger_cdap_sync_revoked": "Grants revoked by the last run.",
 }
+_OF_SOURCES = {
+    "lines": "Lines read by the last run.",
+    "rejected": "Lines rejected by the last run (dead letters).",
+    "events": "New events of the last run.",
+    "silent": "1 if the source's decision service lagged so far in the last run that the hold-back applied.",
+}
 
 
-def run_metrics(report: RunReport, *, began: float, ended: float) -> CollectorRegistry:
-    """Return the metrics of a run; times are seconds since 1970."""
+def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
+    """Return the metrics of a run in Prometheus's text format; times are seconds since 1970."""
     registry = CollectorRegistry()
     pending = (life.ended or life.begun for life in report.waiting if life.state in PENDING_STATES or life.revoke)
     oldest = min((position.time / 1000 for position in pending), default=math.nan)
@@ -35,29 +41,12 @@ def run_metrics(report: RunReport, *, began: float, ended: float) -> CollectorRe
     lives = Gauge("ranger_cdap_sync_lives", "Lives in the ledger, by state.", ["state"], registry=registry)
     for state in State:
         lives.labels(state.value).set(report.counts.get(state, 0))
-    of_source = {
-        "lines": "Lines read by the last run.",
-        "rejected": "Lines rejected by the last run (dead letters).",
-        "events": "New events of the last run.",
-    }
-    for what, help_text in of_source.items():
+    for what, help_text in _OF_SOURCES.items():
         gauge = Gauge(f"ranger_cdap_sync_source_{what}", help_text, ["source"], registry=registry)
         for source in report.sources:
-            gauge.labels(source.name).set(getattr(source, what))
-    silent = Gauge(
-        "ranger_cdap_sync_source_silent",
-        "1 if the source's decision service lagged so far in the last run that the hold-back applied.",
-        ["source"],
-        registry=registry,
-    )
-    for source in report.sources:
-        silent.labels(source.name).set(source.name in report.silent)
-    return registry
-
-
-def metrics_text(report: RunReport, *, began: float, ended: float) -> bytes:
-    """Return the metrics in Prometheus's text format; times are seconds since 1970."""
-    return generate_latest(run_metrics(report, began=began, ended=ended))
+            value = source.name in report.silent if what == "silent" else getattr(source, what)
+            gauge.labels(source.name).set(value)
+    return generate_latest(registry)
 
 
 def write_metrics(path: Path, report: RunReport, *, began: float, ended: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ranger_cdap.config import Settings
+from ranger_cdap.config import SyncSettings
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.report import RunReport
 from spark_sync.sources import watermarks
@@ -22,9 +22,9 @@ class News:
     Other sources, overrides and the end of a hold-back are no news: they wait for the next regular run.
     """
 
-    def __init__(self, settings: Settings, ledger: DeltaLedger) -> None:
+    def __init__(self, settings: SyncSettings, ledger: DeltaLedger) -> None:
         """Raises: ConfigError: a source cannot be used."""
-        self._settings = settings.sync
+        self._sources = settings.sources
         self._ledger = ledger
         self._of_files = [configured for configured, source in configured_sources(settings) if source.stream is None]
         self._marks: Mapping[str, Watermark] = {}
@@ -32,7 +32,7 @@ class News:
 
     def run_begins(self) -> None:
         """Note the watermarks before a run, which decides at least as far."""
-        self._marks = watermarks.read(self._settings.sources)
+        self._marks = watermarks.read(self._sources)
 
     def run_ended(self, report: RunReport) -> None:
         """Note whether events wait after a run."""
@@ -45,6 +45,6 @@ class News:
             ConfigError: a file of a source cannot be read.
             SyncError: the ledger cannot be read.
         """
-        if self._waiting and watermarks.read(self._settings.sources) != self._marks:
+        if self._waiting and watermarks.read(self._sources) != self._marks:
             return True
         return any(has_others(each, self._ledger.notes.files_read(each.name)) for each in self._of_files)

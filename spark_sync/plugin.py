@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -13,14 +14,12 @@ from ranger_cdap.plugins.hookspecs import hookimpl
 from spark_sync import hookspecs
 
 if TYPE_CHECKING:
+    from ranger_cdap.cli.invocation import Invocation
+    from ranger_cdap.cli.policy_files import PolicyFiles
     from spark_sync.sources.source import EventSource
 
 COMMANDS: Final = {
     "demo": "spark_sync.cli.demo:demo",
-    "insights": "spark_sync.cli.insights:insights",
-    "matrix": "spark_sync.cli.matrix:matrix_command",
-    "overbroad": "spark_sync.cli.overbroad:overbroad",
-    "review": "spark_sync.cli.review:review_command",
     "sync": "spark_sync.cli.sync:sync",
 }
 
@@ -33,7 +32,7 @@ def ranger_cdap_add_hooks(manager: pluggy.PluginManager) -> None:
 
 @hookimpl
 def ranger_cdap_register_commands(cli: click.Group) -> None:
-    """Add `demo`, `insights`, `matrix`, `review`, and `sync` with its commands."""
+    """Add `demo`, and `sync` with its commands."""
     add_lazily(cli, COMMANDS)
 
 
@@ -43,3 +42,14 @@ def ranger_cdap_event_sources() -> Mapping[str, EventSource]:
     from spark_sync.sources.built_in import built_in_sources
 
     return built_in_sources()
+
+
+@hookimpl
+def ranger_cdap_write_access(
+    invocation: Invocation, files: PolicyFiles | None, inventory: Path, people: Path | None, out: str
+) -> bool:
+    """Write every answer on an inventory by Spark."""
+    from spark_sync.cli.review import write_access
+
+    write_access(invocation, files, inventory, people, out)
+    return True

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import ConfigError
-from spark_sync.ledger.lease import check_directory, check_lease
+from spark_sync.ledger.lease import check_directory, lease
 from spark_sync.spark.session import require_spark
 
 
@@ -17,7 +16,8 @@ def check_ledger(settings: Settings) -> None:
         SyncError: the state directory cannot be used.
     """
     require_spark()
-    check_lease(settings.sync.state_dir)
+    with lease(settings.sync.state_dir):
+        pass
 
 
 def check_reading(settings: Settings) -> None:
@@ -31,32 +31,6 @@ def check_reading(settings: Settings) -> None:
     check_directory(settings.sync.state_dir)
 
 
-def check_ranger(settings: Settings) -> None:
-    """Check the settings for signing in to Ranger Admin, without a request.
-
-    Raises:
-        ConfigError: they are incomplete, or the address or a file of certificates cannot be used.
-    """
-    from spark_sync.grants.push import ranger_admin
-
-    if settings.ranger.auth == "basic" and not settings.sync.username:
-        raise ConfigError("`sync.username` is not set: it is the account by which grants are written into Ranger")
-    ranger_admin(settings).close()
-
-
-def check_confirm(settings: Settings) -> None:
-    """Check the settings of `sync.confirm`, if set, without a request to CDAP.
-
-    Raises:
-        ConfigError: an address, the token or a file of certificates of `sync.confirm` cannot be used.
-    """
-    if settings.sync.confirm.url:
-        from spark_sync.reconcile.confirmation_round import confirm_clients
-
-        with confirm_clients(settings):
-            pass
-
-
 def check_run(settings: Settings, *, dry: bool = False) -> None:
     """As `check_ledger`; also check the settings of sources and grants.
 
@@ -68,13 +42,17 @@ def check_run(settings: Settings, *, dry: bool = False) -> None:
     """
     require_spark()
     from spark_sync.grants.plan_settings import plan_settings
+    from spark_sync.grants.policy_rest import policy_rest
     from spark_sync.notify import check_notify
+    from spark_sync.reconcile.confirmation_round import confirm_clients
     from spark_sync.sources.registry import configured_sources
 
-    configured_sources(settings)
+    configured_sources(settings.sync)
     plan_settings(settings)
     if not dry:
-        check_ranger(settings)
-        check_confirm(settings)
-        check_notify(settings)
-    check_lease(settings.sync.state_dir)
+        with policy_rest(settings):
+            check_notify(settings)
+        if settings.sync.confirm.url:
+            with confirm_clients(settings):
+                pass
+    check_ledger(settings)

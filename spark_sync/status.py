@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ranger_cdap.config import Settings
-from spark_sync.grants.observe import Observation, last_observation
+from spark_sync.grants.observe import Observation
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.rights_of_others import shown_rights
 from spark_sync.ingest.dead_letters import rejected_lines
@@ -89,7 +89,7 @@ def status(settings: Settings, *, now: int) -> StatusReport:
     for source in watermarks.journalled_sources(settings.sync.sources):
         check_files(source, marks.get(source.name), ledger.notes.files_read(source.name))
     journals = {name: mark.service for name, mark in marks.items()}
-    known = known_until(settings, marks, now)
+    known = known_until(settings.sync, marks, now)
     groups = ledger.grant_groups()
     planning = plan_settings(settings)
     return StatusReport(
@@ -105,5 +105,5 @@ def status(settings: Settings, *, now: int) -> StatusReport:
         silent=known.silent,
         dead_letters=rejected_lines(settings.sync.state_dir),
         outdated=outdated_grants(groups, planning.gives, planning.terms),
-        observation=last_observation(settings.sync.state_dir),
+        observation=Observation.last(ledger),
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import chain
 from typing import Final
 
@@ -35,6 +34,8 @@ from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.service_def import Path
 from ranger_cdap.engine.engine import gc_paused
 
+HIDDEN_FACT: Final = "more than address, time and context decides a condition"
+"""Doubt about a row whose request the engine decides otherwise."""
 DEFAULT_TIME: Final = 1_767_268_800_000
 """Access time of witnesses that depend on no time: 2026-01-01 12:00 UTC."""
 
@@ -45,13 +46,6 @@ class SearchBudget:
 
     search_steps: int = MAX_SEARCH_STEPS
     value_steps: int = MAX_VALUE_STEPS
-
-
-class Certainty(StrEnum):
-    """Certainty of a row."""
-
-    EXACT = "exact"
-    MAY = "may"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +59,6 @@ class ChangedAccess:
     source: AllowSource
     guard: Formula
     otherwise: Formula
-    certainty: Certainty
     witness: Witness | None = None
     doubts: tuple[str, ...] = ()
 
@@ -256,17 +249,14 @@ class _Comparer:
         found = self._solver.solve(guard, finder)
         if found.witness is None:
             if not found.exact:
-                yield ChangedAccess(
-                    source, guard, allowed_before, Certainty.MAY, doubts=doubts_of(self.after, found.undecided)
-                )
+                yield ChangedAccess(source, guard, allowed_before, doubts=doubts_of(self.after, found.undecided))
             return
         if found.witness.put_to(self.after.engine) and not found.witness.put_to(self.before.engine):
-            yield ChangedAccess(source, guard, allowed_before, Certainty.EXACT, found.witness)
+            yield ChangedAccess(source, guard, allowed_before, found.witness)
             return
         if not found.witness.is_opaque:
             self.contradictions.append(found.witness)
-        doubt = "more than address, time and context decides a condition"
-        yield ChangedAccess(source, guard, allowed_before, Certainty.MAY, doubts=(doubt,))
+        yield ChangedAccess(source, guard, allowed_before, doubts=(HIDDEN_FACT,))
 
 
 def finder_of(

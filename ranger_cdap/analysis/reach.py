@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ranger_cdap.analysis.impact import DEFAULT_TIME, Certainty, SearchBudget, doubts_of, finder_of
+from ranger_cdap.analysis.impact import DEFAULT_TIME, HIDDEN_FACT, SearchBudget, doubts_of, finder_of
 from ranger_cdap.analysis.logic.atoms import AtomTable
 from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
 from ranger_cdap.analysis.logic.solver import FormulaSolver, Solution
@@ -53,7 +53,6 @@ class ReachedAccess:
 
     source: AllowSource
     guard: Formula
-    certainty: Certainty
     witness: Witness | None = None
     doubts: tuple[str, ...] = ()
 
@@ -72,7 +71,6 @@ class TakenAccess:
     item: SymbolicItem | None
     occurrence: TagOccurrence | None
     guard: Formula
-    certainty: Certainty
     witness: Witness | None = None
     doubts: tuple[str, ...] = ()
 
@@ -174,9 +172,8 @@ class _ReachSearch:
             return
         narrowed = replace(source, region=narrowed_to(self.scope, source.region))
         guard = all_of((guard, allowed_by(self.space, narrowed)))
-        certainty, witness, doubts = self._searched(guard, source.region.path, source.access, allowed=True)
-        if certainty is not None:
-            yield ReachedAccess(source, guard, certainty, witness, doubts)
+        if found := self._searched(guard, source.region.path, source.access, allowed=True):
+            yield ReachedAccess(source, guard, *found)
 
     # --- taken away ---------------------------------------------------------------------------------------------------
 
@@ -239,9 +236,8 @@ class _ReachSearch:
             return
         near = narrowed_to(self.scope, region)
         guard = all_of((guard, self._granted(zone, near, access), negated(self.space.allowed(near, access))))
-        certainty, witness, doubts = self._searched(guard, region.path, access, allowed=False)
-        if certainty is not None:
-            yield TakenAccess(zone, region, access, ruling, item, occurrence, guard, certainty, witness, doubts)
+        if found := self._searched(guard, region.path, access, allowed=False):
+            yield TakenAccess(zone, region, access, ruling, item, occurrence, guard, *found)
 
     def _granted(self, zone: Zone, region: Region, access: str) -> Formula:
         """Return that some item would allow access if nothing denied it."""
@@ -277,18 +273,18 @@ class _ReachSearch:
 
     def _searched(
         self, guard: Formula, path: Path, access: str, *, allowed: bool
-    ) -> tuple[Certainty | None, Witness | None, tuple[str, ...]]:
-        """Return the certainty that a guard has a request, which the engine confirms; None if it has none."""
+    ) -> tuple[Witness | None, tuple[str, ...]] | None:
+        """Return a request of a guard that the engine confirms, or what could not be decided; None if it has none."""
         if guard is FALSE:
-            return None, None, ()
+            return None
         found = self._solved(guard, path, access)
         if found.witness is None:
-            return (None, None, ()) if found.exact else (Certainty.MAY, None, doubts_of(self.space, found.undecided))
+            return None if found.exact else (None, doubts_of(self.space, found.undecided))
         if found.witness.put_to(self.space.engine) is allowed:
-            return Certainty.EXACT, found.witness, ()
+            return found.witness, ()
         if not found.witness.is_opaque:
             self.contradictions.append(found.witness)
-        return Certainty.MAY, None, ("more than address, time and context decides a condition",)
+        return None, (HIDDEN_FACT,)
 
     def _solved(self, guard: Formula, path: Path, access: str) -> Solution[Witness]:
         finder = self._finders.get((path, access))

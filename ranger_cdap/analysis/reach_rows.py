@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ranger_cdap.analysis.impact import Certainty, finder_of
+from ranger_cdap.analysis.access_row import AccessRow
+from ranger_cdap.analysis.impact import finder_of
 from ranger_cdap.analysis.logic.formula import FALSE, Formula, all_of
 from ranger_cdap.analysis.logic.level_values import find_value, included
 from ranger_cdap.analysis.logic.solver import FormulaSolver
-from ranger_cdap.analysis.logic.witness import Witness
 from ranger_cdap.analysis.reach import Reach, ReachedAccess, TakenAccess
 from ranger_cdap.analysis.subject import Subject, finder_of_subject
 from ranger_cdap.analysis.symbols.allowing import AllowSource
@@ -18,79 +17,30 @@ from ranger_cdap.analysis.symbols.space import Region, TagOccurrence
 from ranger_cdap.analysis.symbols.symbolic import Ruling, SymbolicItem
 from ranger_cdap.analysis.wording import (
     MAX_EXCEPTIONS,
-    SIDES,
     LevelText,
     conditions,
     item_named,
     level_text,
     named,
     names_of,
-    place,
     principals,
 )
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.compiled.items import OWNER
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
-from ranger_cdap.engine.compiled.service_def import Path
 
 _STEPS: Final = 2_000
 _ACCESS = TypeVar("_ACCESS", ReachedAccess, TakenAccess)
 
 
-@dataclass(frozen=True, slots=True)
-class ReachRow:
-    """Access by one item on one resource, or access that it takes away; each access type of an exact row has a witness.
-
-    `policy_id` is None for super users; `item` is None for them and for a policy that denies all else. `whole` is true
-    if the item covers all resources asked about, apart from the exceptions.
-    """
-
-    policy_id: int | None
-    policy_name: str
-    side: str
-    item: int | None
-    tag: str
-    zone: str
-    who: tuple[str, ...]
-    accesses: tuple[str, ...]
-    path: Path
-    levels: tuple[LevelText, ...]
-    whole: bool
-    conditions: tuple[str, ...]
-    exceptions: tuple[str, ...]
-    certainty: Certainty
-    doubts: tuple[str, ...]
-    witnesses: Mapping[str, Witness]
-
-    @property
-    def place(self) -> str:
-        """The resource, as text."""
-        return place(self.path, self.levels)
-
-    @property
-    def by(self) -> str:
-        """The policy and item, as a person finds them in Ranger."""
-        if self.policy_id is None:
-            return "super users of the service configuration"
-        return item_text(self.policy_id, self.policy_name, self.side, self.item, (self.tag,), self.zone)
-
-
-def item_text(policy_id: int, policy_name: str, side: str, item: int | None, tags: Iterable[str], zone: str) -> str:
-    """Return `policy 7 "readers", deny item 2, by the tag PII, in zone finance`."""
-    name = f' "{policy_name}"' if policy_name else ""
-    what = "deny all else" if item is None else f"{SIDES[side]} item {item}"
-    by_tags = "".join(f", by the tag {tag}" for tag in tags if tag)
-    return f"policy {policy_id}{name}, {what}{by_tags}{f', in zone {zone}' if zone else ''}"
-
-
-def allowed_rows(found: Reach) -> list[ReachRow]:
+def allowed_rows(found: Reach) -> list[AccessRow]:
     """Return the access that is allowed."""
     exceptions = {id(one): _exceptions(one.source, found) for one in found.allowed}
     groups = _grouped(found.allowed, exceptions)
     return [_row(group, found, exceptions[id(group[0])]) for group in groups]
 
 
-def taken_rows(found: Reach) -> list[ReachRow]:
+def taken_rows(found: Reach) -> list[AccessRow]:
     """Return the access that denials and exceptions take away."""
     return [_row(group, found, ()) for group in _grouped(found.taken, {})]
 
@@ -121,19 +71,22 @@ def _grouped(found: Iterable[_ACCESS], exceptions: Mapping[int, tuple[str, ...]]
         source = one.source if isinstance(one, ReachedAccess) else one
         policy = source.ruling.policy if source.ruling else None
         region = (source.region.path, tuple(map(id, source.region.elements)))
-        kinds = (source.access == ADMIN_ACCESS, one.certainty, one.doubts, exceptions.get(id(one)))
+        kinds = (source.access == ADMIN_ACCESS, one.doubts, exceptions.get(id(one)))
         key = (source.zone, id(policy), id(source.item), id(source.occurrence), region, kinds)
         groups.setdefault(key, []).append(one)
     return list(groups.values())
 
 
-def _row(group: Sequence[ReachedAccess] | Sequence[TakenAccess], found: Reach, exceptions: tuple[str, ...]) -> ReachRow:
+def _row(
+    group: Sequence[ReachedAccess] | Sequence[TakenAccess], found: Reach, exceptions: tuple[str, ...]
+) -> AccessRow:
     first = group[0]
     source = first.source if isinstance(first, ReachedAccess) else first
     ruling, item, region = source.ruling, source.item, source.region
     levels, whole = _part(region, found)
     occurrences = (source.occurrence,) if source.occurrence else ()
-    return ReachRow(
+    return AccessRow(
+        gained=isinstance(first, ReachedAccess),
         policy_id=ruling.policy.id if ruling else None,
         policy_name=ruling.policy.name if ruling else "",
         side=item.side if item else "",
@@ -147,7 +100,6 @@ def _row(group: Sequence[ReachedAccess] | Sequence[TakenAccess], found: Reach, e
         whole=whole,
         conditions=conditions_of(ruling, item, source.access, occurrences) if ruling else (),
         exceptions=exceptions,
-        certainty=first.certainty,
         doubts=first.doubts,
         witnesses={one.witness.request.access_type: one.witness for one in group if one.witness is not None},
     )
@@ -170,7 +122,7 @@ def _who(
     if item is None:
         return ()
     every = applying(item, space.engine, subject)
-    if subject is not None or len(every) == 1 or group[0].certainty is Certainty.MAY:
+    if subject is not None or len(every) == 1 or group[0].doubts:
         return every
     concerned = tuple(
         text

@@ -2,79 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ranger_cdap.analysis.impact import Certainty, ChangedAccess, Impact
+from ranger_cdap.analysis.access_row import AccessRow
+from ranger_cdap.analysis.impact import ChangedAccess, Impact
 from ranger_cdap.analysis.logic.formula import Formula, all_of
-from ranger_cdap.analysis.logic.witness import Witness
 from ranger_cdap.analysis.narrowing import Narrowing
 from ranger_cdap.analysis.row_search import RowSearch
 from ranger_cdap.analysis.symbols.allowing import AllowSource
 from ranger_cdap.analysis.symbols.space import PolicySpace
 from ranger_cdap.analysis.wording import (
     MAX_EXCEPTIONS,
-    LevelText,
     conditions,
     item_named,
     level_text,
     named,
     names_of,
-    place,
     principals,
 )
 from ranger_cdap.engine import ADMIN_ACCESS
-from ranger_cdap.engine.compiled.service_def import Path
 
 _STEPS: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class ImpactRow:
-    """Access that changes by one item on one resource; each access type of an exact row has a witness.
-
-    `gained` is False for access that is lost; `policy_id` is None for super users. All that changes is
-    on `levels`; they are those of the item, `item_levels`, or a part of them.
-    """
-
-    gained: bool
-    policy_id: int | None
-    policy_name: str
-    item: int | None
-    tag: str
-    zone: str
-    who: tuple[str, ...]
-    accesses: tuple[str, ...]
-    path: Path
-    levels: tuple[LevelText, ...]
-    item_levels: tuple[LevelText, ...]
-    conditions: tuple[str, ...]
-    exceptions: tuple[str, ...]
-    certainty: Certainty
-    doubts: tuple[str, ...]
-    witnesses: Mapping[str, Witness]
-    partial: bool
-    """True if `levels` also cover requests of the item that do not change, because both sets allow them."""
-
-    @property
-    def place(self) -> str:
-        """The resource on which access changes, as text."""
-        return place(self.path, self.levels)
-
-    @property
-    def by(self) -> str:
-        """The policy and item, as a person finds them in Ranger."""
-        if self.policy_id is None:
-            return "super users of the service configuration"
-        name = f' "{self.policy_name}"' if self.policy_name else ""
-        tag = f", by the tag {self.tag}" if self.tag else ""
-        zone = f", in zone {self.zone}" if self.zone else ""
-        where = f", which is on {place(self.path, self.item_levels)}" if self.levels != self.item_levels else ""
-        return f"policy {self.policy_id}{name}, item {self.item}{tag}{zone}{where}"
-
-
-def impact_rows(found: Impact) -> list[ImpactRow]:
+def impact_rows(found: Impact) -> list[AccessRow]:
     """Return the access that the new set adds, then that which only the old set allows."""
     narrowing = Narrowing(found.pair)
     return [
@@ -85,11 +37,11 @@ def impact_rows(found: Impact) -> list[ImpactRow]:
 
 def _rows(
     changes: Iterable[ChangedAccess], space: PolicySpace, narrowing: Narrowing, *, gained: bool
-) -> Iterator[ImpactRow]:
+) -> Iterator[AccessRow]:
     groups: dict[tuple[object, ...], list[ChangedAccess]] = {}
     for one in changes:
         source, policy = one.source, one.source.ruling.policy if one.source.ruling else None
-        kinds = (source.access == ADMIN_ACCESS, one.certainty, one.doubts)
+        kinds = (source.access == ADMIN_ACCESS, one.doubts)
         region = (source.region.path, tuple(map(id, source.region.elements)))
         key = (source.zone, id(policy), id(source.item), id(source.occurrence), region, kinds)
         groups.setdefault(key, []).append(one)
@@ -97,7 +49,7 @@ def _rows(
     return (_row(group, search, narrowing, gained=gained) for group in groups.values())
 
 
-def _row(group: Sequence[ChangedAccess], search: RowSearch, narrowing: Narrowing, *, gained: bool) -> ImpactRow:
+def _row(group: Sequence[ChangedAccess], search: RowSearch, narrowing: Narrowing, *, gained: bool) -> AccessRow:
     space = search.space
     first, source = group[0], group[0].source
     ruling, item, region = source.ruling, source.item, source.region
@@ -109,10 +61,11 @@ def _row(group: Sequence[ChangedAccess], search: RowSearch, narrowing: Narrowing
     if elements != region.elements:
         inside = [space.maker.table.level(n, e) for n, e in zip(region.path, elements, strict=True) if e is not None]
         partial = _is_partial(group, search, inside)
-    return ImpactRow(
+    return AccessRow(
         gained=gained,
         policy_id=ruling.policy.id if ruling else None,
         policy_name=ruling.policy.name if ruling else "",
+        side=item.side if item else "",
         item=item.number if item else None,
         tag=source.occurrence.tag.type if source.occurrence else "",
         zone=source.zone or "",
@@ -120,10 +73,9 @@ def _row(group: Sequence[ChangedAccess], search: RowSearch, narrowing: Narrowing
         accesses=tuple(one.source.access for one in group),
         path=region.path,
         levels=tuple(map(level_text, elements)),
-        item_levels=tuple(map(level_text, region.elements)),
+        item_levels=tuple(map(level_text, region.elements)) if elements != region.elements else (),
         conditions=conditions(ruling.symbolic, item, ignored=is_admin) if ruling and item else (),
         exceptions=_exceptions(source, search, inside),
-        certainty=first.certainty,
         doubts=first.doubts,
         witnesses={one.source.access: one.witness for one in group if one.witness is not None},
         partial=partial,
@@ -133,8 +85,7 @@ def _row(group: Sequence[ChangedAccess], search: RowSearch, narrowing: Narrowing
 def _is_partial(group: Sequence[ChangedAccess], search: RowSearch, inside: Sequence[Formula]) -> bool:
     """Return whether an exact row has requests inside that do not change, because both sets allow them."""
     return any(
-        one.certainty is Certainty.EXACT
-        and not search.finds_none(all_of((one.source.guard, one.otherwise, *inside)), one.source)
+        not one.doubts and not search.finds_none(all_of((one.source.guard, one.otherwise, *inside)), one.source)
         for one in group
     )
 
@@ -144,7 +95,7 @@ def _who(group: Sequence[ChangedAccess], search: RowSearch) -> tuple[str, ...]:
     item = group[0].source.item
     assert item is not None
     every = principals(item)
-    if len(every) == 1 or group[0].certainty is Certainty.MAY:
+    if len(every) == 1 or group[0].doubts:
         return every
     formulas = {text: search.space.maker.principals(names_of(text)) for text in every}
     concerned = tuple(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import combinations
 from typing import Final
 
@@ -25,7 +24,7 @@ from ranger_cdap.analysis.subject import Subject, SubjectRulingMaker, SubjectSpa
 from ranger_cdap.analysis.symbols.precedence import decision
 from ranger_cdap.analysis.symbols.space import PolicySpace, Region, TagOccurrence, TagRuling, Zone
 from ranger_cdap.analysis.symbols.symbolic import ALLOW_EXCEPTIONS, Ruling, RulingMaker, SymbolicItem
-from ranger_cdap.engine import NO_POLICY, AccessRequest, PolicyEngine
+from ranger_cdap.engine import NO_POLICY, AccessRequest, PolicyEngine, Verdict
 
 MAX_POLICIES: Final = 8
 """Policies of which every combination is tried for what ends an access; of more, each one and all."""
@@ -33,19 +32,6 @@ MAX_POLICIES: Final = 8
 _STEPS: Final = 20_000
 _SUPER: Final = 0
 """Key of the super users among those of policies."""
-
-
-class CellStatus(StrEnum):
-    """Answer on one user, resource and access type.
-
-    `depends` on conditions that differ by request; `may` be allowed if the search could not decide.
-    """
-
-    ALLOWED = "allowed"
-    DENIED = "denied"
-    NO_POLICY = "no policy"
-    DEPENDS = "depends"
-    MAY = "may"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +67,7 @@ class Cell:
     removed or not. `decided_by` is the policy that decides in `witness`, a request that is allowed if any is.
     """
 
-    status: CellStatus
+    verdict: Verdict
     access: str
     allowing: tuple[CellItem, ...]
     denying: tuple[CellItem, ...]
@@ -168,7 +154,7 @@ class _CellSearch:
         yes, no = self._solved(allowed), self._solved(negated(allowed))
         denying = _merged(self._denying(negated(allowed)))
         allowing = _merged(self._allowing())
-        status = _status(yes, no, by_policy=any(one.effective and _denies(one) for one in denying))
+        verdict = _verdict(yes, no, by_policy=any(one.effective and _denies(one) for one in denying))
         removals: tuple[tuple[CellItem, ...], ...] = ()
         if yes is not False:
             removals = tuple(self._removals(allowing))
@@ -182,7 +168,9 @@ class _CellSearch:
         def in_order(items: Iterable[CellItem]) -> tuple[CellItem, ...]:
             return tuple(sorted(items, key=lambda one: (one.policy_id != decided_by, not one.effective, -one.priority)))
 
-        return Cell(status, self.base.access_type, in_order(allowing), in_order(denying), removals, decided_by, witness)
+        return Cell(
+            verdict, self.base.access_type, in_order(allowing), in_order(denying), removals, decided_by, witness
+        )
 
     def _decided_by(self, witness: Witness | None, denying: Iterable[CellItem]) -> int:
         """Return the policy that decides on a request.
@@ -193,10 +181,10 @@ class _CellSearch:
             return NO_POLICY
         engine = self.space.engine
         found = engine.evaluate(witness.request_to(engine))
-        standing = [one.policy_id for one in denying if one.effective and _denies(one)]
-        if found.allowed or found.policy_id in standing or not standing:
+        verdict = [one.policy_id for one in denying if one.effective and _denies(one)]
+        if found.allowed or found.policy_id in verdict or not verdict:
             return found.policy_id
-        return standing[0]
+        return verdict[0]
 
     # --- items --------------------------------------------------------------------------------------------------------
 
@@ -290,12 +278,12 @@ class _CellSearch:
         return found.witness if self.maker.context is None else Witness(self.base)
 
 
-def _status(allowed: Witness | bool | None, denied: Witness | bool | None, *, by_policy: bool) -> CellStatus:
+def _verdict(allowed: Witness | bool | None, denied: Witness | bool | None, *, by_policy: bool) -> Verdict:
     if allowed is None or denied is None:
-        return CellStatus.MAY
+        return Verdict.UNDECIDED
     if allowed is not False:
-        return CellStatus.ALLOWED if denied is False else CellStatus.DEPENDS
-    return CellStatus.DENIED if by_policy else CellStatus.NO_POLICY
+        return Verdict.ALLOWED if denied is False else Verdict.CONDITIONAL
+    return Verdict.DENIED if by_policy else Verdict.NO_POLICY
 
 
 def _occurrences(one: Ruling | TagRuling) -> tuple[TagOccurrence, ...]:

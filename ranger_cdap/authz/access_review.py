@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ranger_cdap.cdap.answer import is_allowed
-from ranger_cdap.engine import AccessEntry, AccessRequest, AccessStatus, Decision, EngineOptions, PolicyEngine
+from ranger_cdap.engine import AccessEntry, AccessRequest, Decision, EngineOptions, PolicyEngine, Verdict
 from ranger_cdap.errors import NotReady
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.policies.refresh.documents import compile_set
@@ -32,5 +32,5 @@ def reviewed(engine: PolicyEngine, request: AccessRequest) -> tuple[Decision, Ac
     if decision.conditional:
         return decision, engine.access_entry(request)
     if is_allowed(decision):
-        return decision, AccessEntry(AccessStatus.ALLOWED, decision.policy_id)
-    return decision, AccessEntry(AccessStatus.DENIED, decision.policy_id) if decision.policy_id >= 0 else None
+        return decision, AccessEntry(Verdict.ALLOWED, decision.policy_id)
+    return decision, AccessEntry(Verdict.DENIED, decision.policy_id) if decision.policy_id >= 0 else None

@@ -236,6 +236,12 @@ class Decider:
         twin._audit, twin._enforces_everything = AuditTrail([]), True
         return twin
 
+    def pinned(self) -> Decider:
+        """Return a decider by the policies of now, which it keeps, and the same hooks, that audits nothing."""
+        twin = copy(self)
+        twin.policies, twin._audit = FixedPolicies(self.snapshot), AuditTrail([])
+        return twin
+
     def close(self) -> None:
         """Stop refreshing and close the audit sinks; from now on everything is denied, without an audit record."""
         self._closed = True

@@ -65,7 +65,7 @@ class RequestRow:
 
 
 @dataclass(frozen=True, slots=True)
-class AccessRow:
+class AccessLogRow:
     """Row for the router's access log: request and response alone make an event.
 
     `response`: the JSON path of the entity's last part in the response; empty if the URI names it. `several`,
@@ -111,7 +111,7 @@ class Creations:
 
     audit: tuple[AuditRow, ...]
     data_plane: tuple[RequestRow, ...]
-    http_access: tuple[AccessRow, ...]
+    http_access: tuple[AccessLogRow, ...]
     skipped: Mapping[str, re.Pattern[str]]
     replaced: Mapping[str, frozenset[str]]
     frames: Frames
@@ -120,7 +120,7 @@ class Creations:
     @property
     def entities(self) -> frozenset[EntityType]:
         """Return the types whose creations and deletions some source reports."""
-        rows: tuple[AuditRow | RequestRow | AccessRow, ...] = (*self.audit, *self.data_plane, *self.http_access)
+        rows: tuple[AuditRow | RequestRow | AccessLogRow, ...] = (*self.audit, *self.data_plane, *self.http_access)
         return frozenset(row.entity for row in rows)
 
     def skips(self, entity: EntityId) -> bool:
@@ -163,12 +163,12 @@ def load_creations() -> Creations:
         data_plane=data_plane,
         http_access=(
             *(
-                AccessRow(row.entity, row.request, "", row.kind, row.several, row.of_version)
+                AccessLogRow(row.entity, row.request, "", row.kind, row.several, row.of_version)
                 for row in data_plane
                 if set(row.entity.path[1:]) <= set(row.request.variables)
             ),
             *(
-                AccessRow(**_common(row), request=_request(row), response=row.get("response", ""))
+                AccessLogRow(**_common(row), request=_request(row), response=row.get("response", ""))
                 for row in table["http_access"]
             ),
         ),

@@ -75,7 +75,7 @@ def load_preset(name: str, profile: str) -> Preset:
     if profile not in table.profiles:
         raise InvalidInput(
             f"the presets are for the profiles {', '.join(table.profiles)}, and `cdap.profile` is `{profile}`; write "
-            "policies with `ranger-cdap plan` for it"
+            "policies with `ranger-cdap needs` for it"
         )
     lineage = list(_lineage(table, name))
     rows = [table.preset[one] for one in lineage]

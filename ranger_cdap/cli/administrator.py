@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 
 import click
 
@@ -35,17 +34,6 @@ def administrator(invocation: Invocation, user: str) -> RangerAdmin:
     else:
         password = Secret(click.prompt(f"Password of {user} in {settings.ranger.url}", hide_input=True, err=True))
     return RangerAdmin.connect(settings, user, password, source=AccountSource.ADMINISTRATOR)
-
-
-def count_changes(invocation: Invocation, done: Iterable[object], count: int) -> None:
-    """Make all changes, which `done` makes one by one; if they are interrupted, print how many were made."""
-    made = 0
-    try:
-        for _ in done:
-            made += 1
-    except KeyboardInterrupt:
-        invocation.messages.print(f"{made} of {count} changes were made; the same command goes on from there")
-        raise
 
 
 def confirm(question: str) -> None:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from ranger_cdap.cli.administrator import administrator, confirm, count_changes
 from ranger_cdap.cli.command import Command
-from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.export import account, wanted_policies
+from ranger_cdap.cli.export import wanted_policies
 from ranger_cdap.cli.files import read_collection, read_json
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.ranger_changes import CHANGE_EXITS, change_ranger, changing, documents
 from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage.carry_out import carry_out
-from ranger_cdap.policies.manage.change_plan import ChangePlan, change_plan
+from ranger_cdap.policies.manage.change_plan import change_plan
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
-from ranger_cdap.policies.manage.strict_text import write_json
-from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction, portable
+from ranger_cdap.policies.manage.step import Step
 
 
 @click.command(
@@ -32,24 +28,16 @@ from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction, por
         "ranger-cdap policies apply policies --delete --dry-run",
         "ranger-cdap policies apply policies --delete --plan plan.json --yes",
     ),
-    exits={
-        ExitCode.OK: "every change was made, or there was none to make",
-        ExitCode.NO: "with --dry-run: there are differences",
-        ExitCode.ERROR: "Ranger changed since the plan, or rejected a policy; earlier ones were applied",
-    },
+    exits=CHANGE_EXITS,
 )
-@account
+@changing
 @click.option("--delete", is_flag=True, help="Delete the policies of Ranger that PATH does not have.")
-@click.option("--dry-run", is_flag=True, help="Show the plan and exit.")
 @click.option(
     "--plan", "planned", type=FILE, metavar="FILE", help="Refuse if the plan is not this one, of `--dry-run --json`."
 )
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @wanted_policies
 @pass_invocation
-@click.pass_context
 def apply_command(
-    context: click.Context,
     invocation: Invocation,
     ranger_user: str,
     delete: bool,
@@ -66,39 +54,25 @@ def apply_command(
     """
     expected = None if planned is None else read_json(planned)
     wanted = _wanted(invocation, path, delete=delete)
-    ranger, sync = invocation.settings.ranger, invocation.settings.sync
+    service, sync = invocation.settings.ranger.service, invocation.settings.sync
     grants = CreatorGrants(sync.extra_group, sync.delegate_admin)
-    with administrator(invocation, ranger_user) as admin:
 
-        def now() -> ChangePlan:
-            return change_plan(wanted.policies, admin.policy_documents(ranger.service), delete=delete, grants=grants)
-
-        found = now()
-        if planned is not None and expected != found.documents():
+    def plan(admin: RangerAdmin) -> Sequence[Step]:
+        found = change_plan(wanted.policies, admin.policy_documents(service), delete=delete, grants=grants)
+        if expected is not None and expected != documents(found.drift):
             raise ConflictingChange(f"Ranger or `{path}` changed since the plan `{planned}` was made; nothing was done")
-        invocation.show(found.documents(), _texts(found))
-        if dry_run:
-            context.exit(ExitCode.NO if found.drift else ExitCode.OK)
-        if found.blocked:
-            raise InvalidInput(f"nothing was done, because Ranger would reject policy `{found.blocked[0].name}`")
-        if not found.changes:
-            return
-        if not yes:
-            confirm(_question(found, ranger.url))
-            if now().documents() != found.documents():
-                raise ConflictingChange(
-                    f"the policies of service `{ranger.service}` changed meanwhile; nothing was done"
-                )
-        make(invocation, found.changes, admin)
+        counts.update(grants=found.grants, left_out=found.left_out)
+        return found.drift
 
-
-def make(invocation: Invocation, changes: Sequence[Step], admin: RangerAdmin) -> None:
-    """Make changes in order.
-
-    Raises:
-        RangerAdminError: one failed; the message has its policy and the number of those before.
-    """
-    count_changes(invocation, carry_out(changes, admin, invocation.settings.ranger.service), len(changes))
+    counts: dict[str, int] = {}
+    change_ranger(
+        invocation,
+        ranger_user,
+        plan,
+        dry_run=dry_run,
+        yes=yes,
+        show=lambda steps: invocation.show(documents(steps), _texts(steps, **counts)),
+    )
 
 
 def _wanted(invocation: Invocation, path: Path, *, delete: bool) -> PolicyCollection:
@@ -118,30 +92,11 @@ def _wanted(invocation: Invocation, path: Path, *, delete: bool) -> PolicyCollec
     return wanted
 
 
-def _question(found: ChangePlan, url: str) -> str:
-    deleted = f", of which {len(found.deletions)} delete a policy" if found.deletions else ""
-    return f"Make {len(found.changes)} changes{deleted}, in {url}?"
-
-
-def _texts(found: ChangePlan) -> Iterator[str]:
-    for step in found.drift:
-        yield str(step)
-        yield from (f"    {line}" for line in _difference(step))
-    if found.grants:
-        yield f"grants of the sync job, which stay: {found.grants}"
-    if found.left_out:
-        yield f"grants of the sync job in the files, which are left out: {found.left_out}; the job writes its own"
-    if not found.drift:
+def _texts(steps: Sequence[Step], grants: int, left_out: int) -> Iterator[str]:
+    yield from map(str, steps)
+    if grants:
+        yield f"grants of the sync job, which stay: {grants}"
+    if left_out:
+        yield f"grants of the sync job in the files, which are left out: {left_out}; the job writes its own"
+    if not steps:
         yield "nothing to do: Ranger has these policies and no others"
-
-
-def _difference(step: Step) -> Iterator[str]:
-    """Yield the changed lines of a policy that exists, as JSON, with three lines around them."""
-    if step.change not in (TransferAction.UPDATE, TransferAction.RENAME):
-        return
-    before, after = (_lines(portable(step.there or {})), _lines(step.wanted or {}))
-    yield from list(difflib.unified_diff(before, after, lineterm=""))[2:]
-
-
-def _lines(policy: Json) -> Sequence[str]:
-    return write_json(policy).decode().splitlines()

@@ -1,25 +1,29 @@
-"""`ranger-cdap check`: check whether a user may perform an operation."""
+"""`ranger-cdap check`: check whether a user may perform an operation, and why."""
 
 from __future__ import annotations
 
 import click
 
 from ranger_cdap.cdap.answer import Answer, denied
-from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments, open_authorizer, policy_text
+from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
+from ranger_cdap.cli.check_text import print_answer, print_explanation
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import GROUPS
+from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.cli.service_option import AskedService, service_option
 from ranger_cdap.config import is_exposed
-from ranger_cdap.errors import NotReady
-from ranger_cdap.questions.answer_documents import as_document, verdict
+from ranger_cdap.errors import InvalidInput, NotReady
+from ranger_cdap.questions.answer_documents import as_document
+from ranger_cdap.questions.explanation import Explainer
 
 
 @click.command(
     cls=Command,
     examples=(
         "ranger-cdap check alice dataset.get dataset:ns1.purchases",
+        "ranger-cdap check --why alice dataset.get dataset:ns1.purchases --policies download.json",
         "ranger-cdap check alice application.deploy application:ns1.shop --group developers --jar shop-1.0.0.jar",
         "ranger-cdap check alice dataset.get dataset:ns1.purchases --service https://decisions:6500 --caller team",
     ),
@@ -31,28 +35,53 @@ from ranger_cdap.questions.answer_documents import as_document, verdict
 )
 @check_arguments
 @GROUPS
+@click.option("--why", is_flag=True, help="Explain the answer, and what to change in Ranger to reverse it; no audit.")
 @service_option
+@policy_files
 @pass_invocation
 @click.pass_context
-def check(context: click.Context, invocation: Invocation, asked: CheckArguments, service: AskedService | None) -> None:
+def check(
+    context: click.Context,
+    invocation: Invocation,
+    asked: CheckArguments,
+    why: bool,
+    service: AskedService | None,
+    files: PolicyFiles | None,
+) -> None:
     """Check whether USER may perform OPERATION on ENTITY, and show the deciding policies or the missing privileges.
 
-    Writes an audit record, to `audit.file` by default, where the policies ask for it. With `--service`, the service
-    decides and audits.
+    With `--why`, shows every privilege that was evaluated, the deciding policies and items, and the changes that would
+    reverse the answer; problems with the policies involved, and users that Ranger does not know, are reported on
+    standard error.
+
+    Writes an audit record, to `audit.file` by default, where the policies ask for it, but not with `--why` or with
+    policies from files. With `--service`, the service decides and audits.
     """
-    answer = _asked_of_service(invocation, service, asked) if service else _decided_here(invocation, asked)
-    if invocation.as_json:
-        invocation.print_json(as_document(answer))
-    elif answer.ready:
-        print_answer(invocation, answer)
+    if service is not None:
+        if why or files is not None:
+            raise InvalidInput(
+                "`--service` excludes `--why`, `--policies` and `--at`: the service has its own policies"
+            )
+        answer = _asked_of_service(invocation, service, asked)
+        _show(invocation, answer)
+    else:
+        with authorizer_by(invocation, files) as authorizer:
+            decide = authorizer.explain if why else authorizer.check
+            answer = decide(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context)
+            if not why:
+                _show(invocation, answer)
+            elif answer.ready:
+                print_explanation(invocation, answer, Explainer(authorizer, answer, asked.groups))
     if not answer.ready:
         raise NotReady(answer.reason.removeprefix("not ready: "))
     context.exit(ExitCode.OK if answer.allowed else ExitCode.NO)
 
 
-def _decided_here(invocation: Invocation, asked: CheckArguments) -> Answer:
-    with open_authorizer(invocation) as authorizer:
-        return authorizer.check(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context)
+def _show(invocation: Invocation, answer: Answer) -> None:
+    if invocation.as_json:
+        invocation.print_json(as_document(answer))
+    elif answer.ready:
+        print_answer(invocation, answer)
 
 
 def _asked_of_service(invocation: Invocation, service: AskedService, asked: CheckArguments) -> Answer:
@@ -68,15 +97,3 @@ def _asked_of_service(invocation: Invocation, service: AskedService, asked: Chec
     if reply.pending:
         invocation.messages.print(f"note: {reply.pending}")
     return answer_of(reply)
-
-
-def print_answer(invocation: Invocation, answer: Answer) -> None:
-    """Print the answer in one line, then one line per privilege that decided."""
-    invocation.console.print(f"{verdict(answer)}: {answer.person} {answer.operation} on {answer.entity}")
-    for examined in answer.decided_by:
-        has = "has" if examined.held else "lacks"
-        who = "" if examined.person == answer.person else f"{examined.person} "
-        actions = examined.action if examined.held else " or ".join(examined.actions)
-        invocation.console.print(f"  {who}{has} {actions} on {examined.entity}: {policy_text(examined)}")
-    if not answer.allowed and not answer.missing:
-        invocation.console.print(f"  {answer.reason}")

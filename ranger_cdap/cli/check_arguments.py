@@ -1,24 +1,18 @@
-"""The arguments that `check`, `explain` and `plan` share: user, operation, entity, and related entities."""
+"""The arguments that `check` and `needs` share: user, operation, entity, and related entities."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 import click
 
-from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.authz.decider import other_service_type
-from ranger_cdap.authz.denial_text import denial_by
-from ranger_cdap.cdap.answer import EvaluatedPrivilege
 from ranger_cdap.cdap.context import ROLES, Context, artifact_of_jar
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
-from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import ENTITY, JAR, OPERATION, PART
 from ranger_cdap.errors import InvalidInput
 
@@ -36,15 +30,18 @@ class CheckArguments:
     context: Context
 
 
-def check_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the arguments and options of a permission check; the command gets them, and `GROUPS`, as `asked`."""
+def check_arguments(command: Callable[..., Any], *, required: bool = True) -> Callable[..., Any]:
+    """Add the arguments and options of a permission check; the command gets them, and `GROUPS`, as `asked`.
+
+    Unless they are `required`, it gets None where all arguments are left out.
+    """
 
     @functools.wraps(command)
     def with_question(
         *args: Any,
-        user: str,
-        operation: str,
-        entity: EntityId,
+        user: str | None,
+        operation: str | None,
+        entity: EntityId | None,
         parts: tuple[Part, ...],
         artifact: EntityId | None,
         jar: EntityId | str | None,
@@ -52,6 +49,10 @@ def check_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
         groups: tuple[str, ...] = (),
         **more: Any,
     ) -> Any:
+        if user is None:
+            return command(*args, asked=None, **more)
+        if operation is None or entity is None:
+            raise InvalidInput("give USER, OPERATION and ENTITY")
         named = [("artifact", artifact), ("jar", _jar(jar, entity)), *parts]
         related = {role: tuple(e for r, e in named if r == role and e is not None) for role, _ in named}
         context = Context({role: entities for role, entities in related.items() if entities}, impersonated)
@@ -76,9 +77,9 @@ def check_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
             help="An uploaded jar, like shop-1.0.0.jar, or the artifact that it becomes, like artifact:ns1.shop.",
         ),
         click.option("--artifact", type=ENTITY, metavar="ENTITY", help="The artifact an application is deployed from."),
-        click.argument("entity", type=ENTITY, metavar="ENTITY"),
-        click.argument("operation", type=OPERATION, metavar="OPERATION"),
-        click.argument("user"),
+        click.argument("entity", type=ENTITY, metavar="ENTITY", required=required),
+        click.argument("operation", type=OPERATION, metavar="OPERATION", required=required),
+        click.argument("user", required=required),
     ):
         wrapped = decorate(wrapped)
     return wrapped
@@ -102,31 +103,3 @@ def _part(text: str) -> Part:
     if not equals:
         raise InvalidInput(f"`{text}` is not ROLE=ENTITY; write it like datasets=dataset:ns1.purchases")
     return role, parse_pattern(entity)
-
-
-@contextmanager
-def open_authorizer(invocation: Invocation) -> Iterator[Authorizer]:
-    """Open an authorizer for one check; problems with its policies are reported on standard error.
-
-    Raises:
-        InvalidInput: the service of the settings is not one of CDAP.
-    """
-    with Authorizer.open(invocation.settings, refresh_in_background=False) as authorizer:
-        snapshot = authorizer.snapshot
-        if other := other_service_type(snapshot.engine):
-            raise InvalidInput(f"`{invocation.settings.ranger.service}` (`ranger.service`) is the name {other}")
-        if snapshot.engine is not None and snapshot.reason:
-            invocation.messages.print(f"warning: cached policies are used ({snapshot.state.value}): {snapshot.reason}")
-        if snapshot.cache_problem:
-            invocation.messages.print(f"warning: {snapshot.cache_problem}")
-        if not authorizer.decider.config.enforcement.everything:
-            invocation.messages.print(f"note: {authorizer.decider.config.enforcement}")
-        yield authorizer
-
-
-def policy_text(examined: EvaluatedPrivilege) -> str:
-    """Return `policy 12 (version 3)` and, if it denies, that; or that no policy matched."""
-    decision = examined.decision
-    if decision.policy_id < 0:
-        return decision.reason or "no policy matches"
-    return f"policy {decision.policy_id} (version {decision.policy_version}){denial_by(examined)}"

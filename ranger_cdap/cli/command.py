@@ -12,6 +12,8 @@ import click
 from ranger_cdap.cli.everywhere import EVERYWHERE
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 
+Sections = Sequence[tuple[str, Sequence[str]]]
+"""Titles of the help, and the commands below each."""
 _ALWAYS = (ExitCode.OK, ExitCode.ERROR, ExitCode.INVALID_INPUT)
 
 
@@ -97,19 +99,24 @@ class CommandGroup(Described, click.Group):
 
     command_class = Command
 
-    def __init__(self, *args: Any, **more: Any) -> None:
+    def __init__(self, *args: Any, sections: Sections = (), **more: Any) -> None:
         does = bool(more.get("invoke_without_command"))
         super().__init__(*args, **{"answers": does, "has_outcome": does, **more})
+        self.sections = sections
+        self.last_section = "Operate" if sections else "Commands"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order in which a user needs them."""
         return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List each command with the first clause of its help, uncut."""
-        rows = [(name, _first_clause(command)) for name, command in self.commands.items() if not command.hidden]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """List each command with the first clause of its help, uncut, by section; the last one has all others."""
+        rows = {name: _first_clause(command) for name, command in self.commands.items() if not command.hidden}
+        sections = {title: [(name, rows.pop(name)) for name in names if name in rows] for title, names in self.sections}
+        for title, listed in {**sections, self.last_section: list(rows.items())}.items():
+            if listed:
+                with formatter.section(title):
+                    formatter.write_dl(listed)
 
 
 def _first_clause(command: click.Command) -> str:

@@ -8,17 +8,16 @@ from pathlib import Path
 import click
 
 from ranger_cdap.cli.command import Command, CommandGroup
-from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import reading
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.role_steps import change_roles, counted, step_as_json
+from ranger_cdap.cli.ranger_changes import CHANGE_EXITS, change_ranger, changing, counted, documents, note_saved
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage.role_changes import read_roles
-from ranger_cdap.policies.manage.role_plan import RoleStep
+from ranger_cdap.policies.manage.found_roles import read_roles
 from ranger_cdap.policies.manage.sentry_file import LARGEST_SENTRY_FILE, LeftOut, parse_sentry_file
 from ranger_cdap.policies.manage.sentry_roles import SentryImport, sentry_plan, sentry_roles
+from ranger_cdap.policies.manage.step import Step
 
 
 @click.group("import", cls=CommandGroup, examples=("ranger-cdap import sentry sentry-policy.ini --dry-run",))
@@ -34,22 +33,10 @@ def import_group() -> None:
         "ranger-cdap import sentry sentry-policy.ini",
         "ranger-cdap import sentry sentry-policy.ini --delete --dry-run",
     ),
-    exits={
-        ExitCode.OK: "every change was made, or there was none to make",
-        ExitCode.NO: "with --dry-run: there are differences",
-        ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
-    },
+    exits=CHANGE_EXITS,
 )
-@click.option("--dry-run", is_flag=True, help="Show what is left out, the plan and missing groups, and exit.")
+@changing
 @click.option("--delete", is_flag=True, help="Delete the imported roles that FILE does not have, with their rights.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option(
-    "--ranger-user",
-    metavar="USER",
-    default="admin",
-    show_default=True,
-    help="An account that may edit policies and roles.",
-)
 @click.argument("file", type=FILE, metavar="FILE")
 @pass_invocation
 def import_sentry(invocation: Invocation, file: Path, dry_run: bool, delete: bool, yes: bool, ranger_user: str) -> None:
@@ -61,13 +48,13 @@ def import_sentry(invocation: Invocation, file: Path, dry_run: bool, delete: boo
     is left alone. Idempotent.
     """
     found = _read(invocation, file)
-    change_roles(
+    change_ranger(
         invocation,
         ranger_user,
         lambda admin: _planned(invocation, admin, found, delete=delete),
-        lambda steps: _show(invocation, found.left_out, steps),
         dry_run=dry_run,
         yes=yes,
+        show=lambda steps: _show(invocation, found.left_out, steps),
     )
 
 
@@ -82,16 +69,17 @@ def _read(invocation: Invocation, path: Path) -> SentryImport:
     return sentry_roles(file, service=settings.ranger.service, instance=settings.cdap.instance)
 
 
-def _planned(invocation: Invocation, admin: RangerAdmin, found: SentryImport, *, delete: bool) -> Sequence[RoleStep]:
+def _planned(invocation: Invocation, admin: RangerAdmin, found: SentryImport, *, delete: bool) -> Sequence[Step]:
     there = read_roles(admin, invocation.settings.ranger.service, found.names, with_rights=True)
     return sentry_plan(found, there, delete=delete)
 
 
-def _show(invocation: Invocation, left_out: Sequence[LeftOut], steps: Sequence[RoleStep]) -> None:
+def _show(invocation: Invocation, left_out: Sequence[LeftOut], steps: Sequence[Step]) -> None:
     document = {
         "left_out": [{"place": one.place.text, "what": one.what, "why": one.why} for one in left_out],
-        "steps": list(map(step_as_json, steps)),
+        "steps": documents(steps),
     }
     heading = [f"{counted(len(left_out), 'thing')} of the file left out:"] if left_out else []
     planned: Sequence[object] = steps or ["nothing to do: the file has no role that can be imported"]
     invocation.show(document, [*heading, *(f"  {one}" for one in left_out), *planned])
+    note_saved(invocation, steps)

@@ -11,22 +11,20 @@ import msgspec
 
 from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.inventory import Inventory, read_inventory
+from ranger_cdap.cli.audit_report import RECORDS, read_audit
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.lint_proposals import show_least, show_proposals
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
-from ranger_cdap.cli.ranger_documents import ranger_documents
-from ranger_cdap.cli.redundant import show_redundant
+from ranger_cdap.cli.policy_files import PolicyFiles, policy_files, ranger_documents
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, Problem, ProblemCode
 from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.expressions import ScriptCondition, has_engine
 from ranger_cdap.plugins.manager import engine_options, plugin_manager
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.policies.manage.lint import KnownPrincipals, LintContext, LintFinding, lint
 from ranger_cdap.policies.refresh.documents import Documents, compile_set
 from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies, decode_user_store
@@ -40,11 +38,12 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
         "ranger-cdap policies lint",
         "ranger-cdap policies lint --policies download.json --json",
         "ranger-cdap policies lint --inventory inventory.jsonl",
-        "ranger-cdap policies lint --redundant --out fewer.json",
+        "ranger-cdap policies lint --propose --out fewer.json",
+        "ranger-cdap policies lint --propose --audit /archive/audit --out least.json",
     ),
     exits={
         ExitCode.OK: "nothing found, or only notes (`ends-above`)",
-        ExitCode.NO: "something found",
+        ExitCode.NO: "something found or proposed",
         ExitCode.NOT_READY: "Ranger Admin has no policies of the service",
     },
 )
@@ -53,17 +52,17 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
     "path",
     type=FILE,
     metavar="FILE",
-    help="Inventory (`sync inventory`), to find rights on entities that do not exist.",
+    help="Inventory (`sync inventory`), to find rights on entities that do not exist, and too wide wildcards.",
 )
+@click.option("--propose", is_flag=True, help="Show what would repair policies, or make them fewer and narrower.")
 @click.option(
-    "--redundant",
-    is_flag=True,
-    help="Show users, groups and roles of policy items that could all be removed, because other items give the same.",
+    "--audit",
+    type=RECORDS,
+    metavar="RECORDS",
+    multiple=True,
+    help="With --propose: policies that allow exactly what these audit records allowed. Repeatable.",
 )
-@click.option("--creators", is_flag=True, help="With --redundant: also the sync job's grants, which it writes again.")
-@click.option(
-    "--out", type=FILE, metavar="FILE", help="With --redundant: write what remains, for `policies apply --delete`."
-)
+@click.option("--out", type=FILE, metavar="FILE", help="With --propose: write the policies, for `policies apply`.")
 @policy_files
 @pass_invocation
 @click.pass_context
@@ -72,29 +71,34 @@ def lint_command(
     invocation: Invocation,
     files: PolicyFiles | None,
     path: Path | None,
-    redundant: bool,
-    creators: bool,
+    propose: bool,
+    audit: tuple[Path, ...],
     out: Path | None,
 ) -> None:
     """Show the parts of policies that cannot be used as intended, and likely mistakes.
 
     Each line has a place and a code; docs/reference/policy-problems.md explains the codes.
+
+    With --propose: policies of the Java predecessor that end at the level they mean, without lower levels that exclude
+    everything; users, groups and roles of policy items that could all be removed, because other items give the same;
+    and with --inventory values with wildcards that cover more names than there are entities. The first two are what
+    --out writes. docs/how-to/tidy-up-policies.md has examples.
     """
-    if redundant:
+    if (audit or out) and not propose:
+        raise click.UsageError("--audit and --out need --propose")
+    if audit:
         if path:
-            raise click.UsageError("--redundant and --inventory exclude each other")
-        show_redundant(context, invocation, files, creators, out)
-    if creators or out:
-        raise click.UsageError("--creators and --out need --redundant")
+            raise click.UsageError("--audit and --inventory exclude each other")
+        context.exit(show_least(invocation, read_audit(invocation, audit, files), out))
     settings = invocation.settings
     now = time.time_ns() // 1_000_000
+    documents = files.read(invocation, invocation.messages.print) if files else ranger_documents(settings)
+    if propose:
+        with usable(Path(str(files))):
+            context.exit(show_proposals(invocation, documents, path, now, out))
     inventory = read_inventory(path, instance=settings.cdap.instance, now=now) if path else None
-    if files:
-        with usable(files.policies):
-            read = files.read(settings.ranger.service, invocation.messages.print)
-            found = _look(read, settings, inventory, now)
-    else:
-        found = _look(_download(settings), settings, inventory, now)
+    with usable(Path(str(files))):
+        found = _look(documents, settings, inventory, now)
     if inventory:
         unlisted = sorted(entity_types().keys() - inventory.types - {"instance"})
         invocation.messages.print(
@@ -156,13 +160,6 @@ def _readable(raw: msgspec.Raw) -> Policy | None:
         return decode_policy(raw)
     except PolicySetError:
         return None  # already one of the engine's problems
-
-
-def _download(settings: Settings) -> Documents:
-    """Download the current policies with the plugin's account."""
-    plugin = settings.plugin
-    with RangerAdmin.connect(settings, plugin.username, plugin.password, source=AccountSource.PLUGIN) as admin:
-        return ranger_documents(admin, settings, with_users=plugin.needs_users)
 
 
 def _policy(one: Problem | LintFinding) -> str:

@@ -23,30 +23,34 @@ from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.questions.display import visible
 
 COMMANDS: Final = {
-    "setup": "ranger_cdap.cli.setup:setup",
     "check": "ranger_cdap.cli.check:check",
-    "explain": "ranger_cdap.cli.explain:explain",
-    "plan": "ranger_cdap.cli.plan:plan_command",
-    "who": "ranger_cdap.cli.who:who",
-    "what": "ranger_cdap.cli.what:what",
-    "path": "ranger_cdap.cli.path:path_command",
+    "access": "ranger_cdap.cli.access:access",
+    "needs": "ranger_cdap.cli.needs:needs",
     "groups": "ranger_cdap.cli.groups:groups_command",
+    "eval": "ranger_cdap.cli.evaluate:evaluate",
+    "policies": "ranger_cdap.cli.policies:policies",
     "roles": "ranger_cdap.cli.roles:roles",
     "import": "ranger_cdap.cli.import_sentry:import_group",
-    "operations": "ranger_cdap.cli.operations:operations",
-    "policies": "ranger_cdap.cli.policies:policies",
-    "config": "ranger_cdap.cli.config:config_command",
+    "setup": "ranger_cdap.cli.setup:setup",
     "doctor": "ranger_cdap.cli.doctor:doctor",
+    "serve": "ranger_cdap.cli.serve:serve",
+    "console": "ranger_cdap.cli.console:console",
+    "config": "ranger_cdap.cli.config:config_command",
     "audit": "ranger_cdap.cli.audit:audit_group",
     "shadow": "ranger_cdap.cli.shadow:shadow",
     "plugins": "ranger_cdap.cli.plugins:plugins",
-    "serve": "ranger_cdap.cli.serve:serve",
-    "eval": "ranger_cdap.cli.evaluate:evaluate",
-    "embedded-admin": "ranger_cdap.cli.embedded_admin:embedded_admin",
     "extension": "ranger_cdap.cli.extension:extension",
-    "install-units": "ranger_cdap.cli.install_units:install_units",
+    "units": "ranger_cdap.cli.units:units_command",
+    "embedded-admin": "ranger_cdap.cli.embedded_admin:embedded_admin",
 }
-"""The commands of the base install, in the order in which a newcomer needs them."""
+"""The commands of the base install."""
+
+_SECTIONS: Final = (
+    ("Decide", ("check", "access", "needs", "groups", "eval")),
+    ("Policies", ("policies", "roles", "import")),
+    ("Grants to creators", ("sync",)),
+)
+"""Sections of the help; all other commands are of the last one."""
 
 _COMPLETING = "_RANGER_CDAP_COMPLETE"
 _INTERNAL = "internal-error"
@@ -74,6 +78,7 @@ def command_line() -> click.Group:
 
     @click.group(
         cls=CommandGroup,
+        sections=_SECTIONS,
         context_settings={"help_option_names": ["-h", "--help"]},
         answers=True,
         has_outcome=True,

@@ -8,10 +8,9 @@ from ranger_cdap.cli.apply import apply_command
 from ranger_cdap.cli.command import CommandGroup
 from ranger_cdap.cli.expectations import test_command
 from ranger_cdap.cli.export import export_command
-from ranger_cdap.cli.impact import impact_command
 from ranger_cdap.cli.lint import lint_command
+from ranger_cdap.cli.policies_diff import diff_command
 from ranger_cdap.cli.refresh import refresh_command
-from ranger_cdap.cli.rewrite import rewrite_command
 
 
 @click.group(cls=CommandGroup, examples=("ranger-cdap policies lint",))
@@ -22,10 +21,9 @@ def policies() -> None:
 for command in (
     lint_command,
     test_command,
-    impact_command,
+    diff_command,
     refresh_command,
     export_command,
     apply_command,
-    rewrite_command,
 ):
     policies.add_command(command)

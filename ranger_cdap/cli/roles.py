@@ -4,37 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from ranger_cdap.cdap.presets import load_preset, preset_names
 from ranger_cdap.cli.command import Command, CommandGroup
-from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.role_steps import change_roles, step_as_json
+from ranger_cdap.cli.ranger_changes import CHANGE_EXITS, change_ranger, changing, show_steps
 from ranger_cdap.cli.roles_text import print_preset, print_presets
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.policies.manage.found_roles import read_roles
 from ranger_cdap.policies.manage.job_roles import job_role
-from ranger_cdap.policies.manage.role_changes import read_roles
 from ranger_cdap.policies.manage.role_members import RoleMembers
 from ranger_cdap.policies.manage.role_plan import (
     FoundRoles,
-    RoleStep,
     WantedRole,
     departure,
     plan,
     removal,
 )
-
-_EXITS = {
-    ExitCode.OK: "every change was made, or there was none to make",
-    ExitCode.NO: "with --dry-run: there are differences",
-    ExitCode.ERROR: "Ranger changed since the plan, or rejected a step; earlier ones were made",
-}
-_NOTHING: Final = "nothing to do: Ranger has nothing of this role"
+from ranger_cdap.policies.manage.step import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +68,16 @@ class Job:
             name=self.name,
         )
 
-    def change(self, invocation: Invocation, planned: Callable[[WantedRole, FoundRoles], Sequence[RoleStep]]) -> None:
+    def change(self, invocation: Invocation, planned: Callable[[WantedRole, FoundRoles], Sequence[Step]]) -> None:
         """Show the steps from what Ranger has to what is planned, and carry them out if confirmed."""
         wanted, service = self.wanted(invocation.settings), invocation.settings.ranger.service
-        change_roles(
+        change_ranger(
             invocation,
             self.ranger_user,
             lambda admin: planned(wanted, read_roles(admin, service, [wanted.name])),
-            lambda steps: invocation.show(list(map(step_as_json, steps)), steps or [_NOTHING]),
             dry_run=self.dry_run,
             yes=self.yes,
+            show=lambda steps: show_steps(invocation, steps),
         )
 
 
@@ -100,15 +92,8 @@ def _job(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(invocation, Job(**typed))
 
     call.__doc__ = command.__doc__
-    with_options: Callable[..., Any] = pass_invocation(call)
+    with_options: Callable[..., Any] = changing(pass_invocation(call))
     for option in (
-        click.option(
-            "--ranger-user",
-            metavar="USER",
-            default="admin",
-            show_default=True,
-            help="An account that may edit policies and roles.",
-        ),
         click.option(
             "--name",
             metavar="NAME",
@@ -119,8 +104,6 @@ def _job(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of Ranger. Repeatable."),
         click.option("--namespace", required=True, metavar="NAMESPACE", help="The namespace in which the job is done."),
         click.argument("preset", shell_complete=_names),
-        click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
-        click.option("--dry-run", is_flag=True, help="Show the plan and missing users and groups, and exit."),
     ):
         with_options = option(with_options)
     return with_options
@@ -158,7 +141,7 @@ def explain_role(invocation: Invocation, namespace: str, preset: str | None) -> 
         "ranger-cdap roles apply developer --namespace sales --group sales-devs",
         "ranger-cdap roles apply viewer --namespace sales --group audit --user ann --dry-run",
     ),
-    exits=_EXITS,
+    exits=CHANGE_EXITS,
 )
 @_job
 def apply_role(invocation: Invocation, job: Job) -> None:
@@ -177,7 +160,7 @@ def apply_role(invocation: Invocation, job: Job) -> None:
         "ranger-cdap roles remove developer --namespace sales",
         "ranger-cdap roles remove developer --namespace sales --group sales-devs",
     ),
-    exits=_EXITS,
+    exits=CHANGE_EXITS,
 )
 @_job
 def remove_role(invocation: Invocation, job: Job) -> None:

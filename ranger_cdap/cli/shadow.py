@@ -9,11 +9,9 @@ import click
 
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
-from ranger_cdap.cli.export import account
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.plan_apply import apply_needed
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.cli.shadow_sources import AUDIT, SOURCES, ShadowSource, read_report, require_evidence
 from ranger_cdap.cli.shadow_text import print_report, report_document
@@ -103,40 +101,6 @@ def report_command(
     if any(not row.closed for row in counts):
         context.exit(ExitCode.NO)
     require_evidence(source, found, accepts_undecided=accept_undecided)
-
-
-@shadow.command(
-    "close",
-    cls=Command,
-    examples=(
-        "ranger-cdap shadow close --dry-run",
-        "ranger-cdap shadow close --records predecessor cdap_ranger_audit.log --dry-run",
-    ),
-    exits={
-        ExitCode.OK: "every gap that a policy can close is closed",
-        ExitCode.ERROR: "Ranger changed since the plan, or rejected a policy; earlier ones were applied",
-        ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY],
-    },
-)
-@_audit
-@_source
-@account
-@click.option("--dry-run", is_flag=True, help="Show the changes and exit.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@pass_invocation
-def close_command(
-    invocation: Invocation, audit: tuple[Path, ...], source: ShadowSource, ranger_user: str, dry_run: bool, yes: bool
-) -> None:
-    """Give in Ranger what `shadow report` names as missing: to each user, on exactly the entities of the records.
-
-    The changes, and what they change in access, are shown and confirmed first. Read the report before: some of
-    what the predecessor allowed may be better denied. For many users, `ranger-cdap roles` is the better tool.
-    """
-    found, rows = read_report(invocation, source, audit)
-    policies = _closing(invocation, rows)
-    if not policies:
-        require_evidence(source, found, accepts_undecided=True)
-    apply_needed(invocation, ranger_user, policies, dry_run=dry_run, yes=yes)
 
 
 def _closing(invocation: Invocation, rows: Sequence[ShadowRow]) -> tuple[NeededPolicy, ...]:

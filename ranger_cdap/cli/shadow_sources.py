@@ -22,7 +22,7 @@ from ranger_cdap.cli.files import reading
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import moment_of
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by
-from ranger_cdap.cli.role_steps import counted
+from ranger_cdap.cli.ranger_changes import counted
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady

@@ -55,7 +55,9 @@ def print_report(
         invocation.messages.print(f"warning: {one}: not {source.record}{f': {one.reason}' if one.reason else ''}")
     if policies:
         count = len(policies)
-        invocation.console.print(f"policies that would close the gaps: {count} (`ranger-cdap shadow close` makes them)")
+        invocation.console.print(
+            f"policies that would close the gaps: {count} (`--out FILE`, then `policies apply FILE`)"
+        )
 
 
 def _texts(row: ShadowRow) -> list[str]:

@@ -54,7 +54,7 @@ def addresses(url: str) -> tuple[str, ...]:
 
 
 def configured_addresses(settings: Settings) -> Iterator[tuple[AddressSetting, str]]:
-    """Return every address of the settings that gets a credential or is trusted; `service.ranger_ui` is only a link."""
+    """Return every address of the settings that gets a credential or is trusted."""
     audit, confirm = settings.audit, settings.sync.confirm
     for url in addresses(settings.ranger.url) or ("",):
         yield RANGER, url

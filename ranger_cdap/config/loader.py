@@ -47,15 +47,12 @@ _POSITIVE: Final = (
     "plugin.max_staleness",
     "plugin.history_max_bytes",
     "sync.keep_days",
-    "service.max_body",
-    "service.max_connections",
     "groups.ttl",
     "groups.deadline",
 )
 _NOT_NEGATIVE: Final = (
     "audit.file_max_bytes",
     "audit.file_keep",
-    "service.rate",
     "sync.clock_skew",
     "sync.rate",
     "groups.negative_ttl",
@@ -274,7 +271,6 @@ def _check(settings: Settings, stands: Callable[[str], str]) -> None:
 
 def _range_problems(settings: Settings) -> Iterator[Problem]:
     numbers = {name: attrgetter(name)(settings) for name in (*_POSITIVE, *_NOT_NEGATIVE)}
-    numbers |= {f"service.callers.{row.name}.rate": row.rate or 0 for row in settings.service.callers}
     for name, number in numbers.items():
         if name in _POSITIVE and not 0 < number < float("inf"):
             yield name, f"`{name}` must be greater than zero, not `{number}`"

@@ -55,10 +55,9 @@ NEEDS: Final[Mapping[str, SecretUse]] = {
     "service.tls_key": SecretUse(_SERVICE),
     "service.tls_probe_key": SecretUse(_SERVICE),
     "service.callers.secret": SecretUse(_SERVICE),
-    "service.jwt.key_file": SecretUse(_SERVICE, lambda s: "HS256" in s.service.jwt.algorithms),
     "service.proxy.secret": SecretUse(_SERVICE, lambda s: bool(s.service.proxy.addresses)),
     "service.bridge_password": SecretUse(
-        _SERVICE, lambda s: s.service.grants == "bridge" and _by_password(s, s.service.bridge_username)
+        _SERVICE, lambda s: s.service.grants != "refuse" and _by_password(s, s.service.bridge_username)
     ),
     "sync.password": SecretUse(_SYNC, lambda s: _by_password(s, s.sync.username)),
     "sync.sources.marker": SecretUse(_SYNC),

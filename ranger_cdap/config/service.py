@@ -20,21 +20,17 @@ class CallerSettings(Table, frozen=True):
     """Its roles ([decision-service.md](decision-service.md))."""
     secret: Secret | None = None
     """Its secret; without one it uses a token (`[service.jwt]`) or a proxy (`[service.proxy]`)."""
-    rate: int | None = None
-    """Limit of requests per second, 0 for no limit; default: `service.rate`, and no limit with the role `enforce`."""
 
 
 class JwtSettings(Table, frozen=True):
     """Accepted tokens; none without a key."""
 
     key_file: Path | None = None
-    """The key that verifies them: a public key as PEM, or the shared one of `HS256`."""
+    """The public key that verifies them, as PEM: RSA (`RS256`), P-256 (`ES256`) or Ed25519 (`EdDSA`)."""
     jwks_url: str = ""
     """Instead of `key_file`: the address of the issuer's current keys (JWKS); `https`, or `http` on this machine."""
     jwks_ca_file: str | None = None
     """The authorities trusted for `jwks_url`, as PEM; default: those of the system."""
-    algorithms: tuple[Literal["RS256", "ES256", "EdDSA", "HS256"], ...] = ("RS256",)
-    """Accepted signature algorithms; `HS256` cannot be combined with others."""
     issuer: str = ""
     """The required issuer."""
     audience: str = ""
@@ -48,12 +44,8 @@ class ProxySettings(Table, frozen=True):
 
     addresses: tuple[str, ...] = ()
     """The addresses its requests come from."""
-    header: str = "X-Forwarded-User"
-    """The header with the name of the caller."""
     secret: Secret | None = None
     """The proxy's own secret, as a second proof."""
-    secret_header: str = "X-Proxy-Secret"  # noqa: S105 a header, not a secret
-    """The header with this secret."""
     callers: tuple[str, ...] = ()
     """The callers with a role that it may speak for; by default none."""
 
@@ -79,30 +71,20 @@ class ServiceSettings(Table, frozen=True):
     """Its key, as PEM and not encrypted; without it the key is in `tls_probe_certificate`."""
     ranger_services: tuple[str, ...] = ()
     """Ranger services to decide for besides `ranger.service`, each with its own definition."""
-    ranger_ui: str = ""
-    """The address of Ranger's web UI, for links on the page; default: the first of `ranger.url`."""
     callers: tuple[CallerSettings, ...] = ()
     """The callers: one table `[[service.callers]]` each."""
     jwt: JwtSettings = JwtSettings()
     """Accepted tokens: the table `[service.jwt]`."""
     proxy: ProxySettings = ProxySettings()
     """A trusted proxy: the table `[service.proxy]`."""
-    max_body: int = 4_000_000
-    """Maximum bytes of a request; greater than zero."""
-    max_connections: int = 512
-    """Maximum connections, half of them of one address; at least 256 below the limit of open files. Above zero."""
-    rate: int = 1_000
-    """Requests per second of a caller, or of an address without one; more get 429. 0: no limit."""
     events_dir: Path = msgspec.field(default_factory=UserDirectory("data", "events"))
     """The directory of records for the sync job; private to its owner, readable by `events_group`."""
     events_group: str = ""
     """The group that may read `events_dir`, without writing; without it only its owner can."""
     inventory: Path | None = None
     """An inventory of `ranger-cdap sync inventory`, taken after the first start; entities it lacks count as new."""
-    grants: Literal["refuse", "bridge"] = "refuse"
-    """Grants made in CDAP: refused, or forwarded to Ranger on behalf of the user who makes them."""
-    roles: Literal["off", "bridge"] = "off"
-    """Roles made and assigned in CDAP: refused, or kept as roles of Ranger; needs `grants = "bridge"`."""
+    grants: Literal["refuse", "bridge", "bridge-with-roles"] = "refuse"
+    """Grants made in CDAP: refused, or forwarded to Ranger on behalf of the user who makes them; also roles, or not."""
     bridge_username: str = ""
     """The account that forwards grants; in `policy.grantrevoke.auth.users`, with roles in `service.admin.users`."""
     bridge_password: Secret = Secret("")

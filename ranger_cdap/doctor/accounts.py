@@ -23,14 +23,9 @@ from ranger_cdap.errors import (
 )
 from ranger_cdap.policies.client.features import RESOURCES, missing_features
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage.service_setup import (
-    PLUGIN_RIGHTS,
-    SYNC_RIGHTS,
-    CurrentState,
-    DesiredState,
-    SetupAction,
-    plan,
-)
+from ranger_cdap.policies.manage.service_setup import PLUGIN_RIGHTS, SYNC_RIGHTS, plan
+from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.policies.refresh.cache import command_downloader
 from ranger_cdap.ranger_model.download import ServicePolicies
 
@@ -43,7 +38,7 @@ _SIGN_IN: Final[Mapping[str, str]] = {
     "certificate": "register the certificate of `ranger.cert_file` in Ranger Admin",
 }
 _BY_PASSWORD: Final = ("basic", "bearer")
-_BRIDGE_RIGHTS: Final = {"off": (GRANT,), "bridge": (SERVICE_ADMIN,)}
+_BRIDGE_RIGHTS: Final = {"refuse": (), "bridge": (GRANT,), "bridge-with-roles": (SERVICE_ADMIN,)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +61,9 @@ def accounts(settings: Settings) -> tuple[Account, ...]:
     plugin = Account("plugin", settings.plugin.username, settings.plugin.password, PLUGIN_RIGHTS, "plugin.")
     sync = Account("sync", settings.sync.username, settings.sync.password, SYNC_RIGHTS, "sync.")
     bridge = Account(
-        "bridge", service.bridge_username, service.bridge_password, _BRIDGE_RIGHTS[service.roles], "service.bridge_"
+        "bridge", service.bridge_username, service.bridge_password, _BRIDGE_RIGHTS[service.grants], "service.bridge_"
     )
-    has_sync, has_bridge = bool(sync.username or settings.sync.sources), service.grants == "bridge"
+    has_sync, has_bridge = bool(sync.username or settings.sync.sources), service.grants != "refuse"
     return (plugin, *[sync] * has_sync, *[bridge] * has_bridge)
 
 
@@ -111,7 +106,7 @@ def examine_account(
 
 def _definition(definition: dict[str, Any] | None, settings: Settings) -> Finding:
     step = plan(DesiredState.of(settings), CurrentState(definition, None, ()))[0]
-    if step.change is SetupAction.KEEP:
+    if step.change is StepChange.KEEP:
         return well("service definition", "registered and complete")
     return failed("service definition", "not registered" if not definition else step.detail, SETUP)
 

@@ -12,7 +12,8 @@ from ranger_cdap.errors import PolicySetError
 from ranger_cdap.policies.manage.proposed_admins import desired_state, read_proposal
 from ranger_cdap.policies.manage.setup_policies import ADMIN_ACCESSES, instance_policies, policy_steps
 from ranger_cdap.policies.manage.setup_rights import Holder, held, rights
-from ranger_cdap.policies.manage.setup_steps import SetupAction
+from ranger_cdap.policies.manage.setup_state import CurrentState
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.download import ServicePolicies
 from ranger_cdap.ranger_model.policy import Policy
@@ -25,8 +26,8 @@ def examine_administrators(
 ) -> Iterator[Finding]:
     """Check what administrators may do on the instance, and whether `setup` would change anybody's rights."""
     existing = list(readable)
-    wanted = desired_state(settings, existing)
-    changes = [step for step in policy_steps(wanted, existing) if step.change is not SetupAction.KEEP]
+    wanted, found = desired_state(settings, existing), CurrentState(None, None, existing)
+    changes = [step for step in policy_steps(wanted, found) if step.change is not StepChange.KEEP]
     if changes:
         yield failed("rights by `setup`", "they differ from the settings: " + "; ".join(map(str, changes)), SETUP)
     else:

@@ -20,7 +20,7 @@ from ranger_cdap.errors import ConfigError, ServerError, reason
 from ranger_cdap.policies.client.sign_in import show_certificate
 from ranger_cdap.service.http.callers import CallerRole, Callers
 from ranger_cdap.service.http.server import check_exposure
-from ranger_cdap.service.http.signing_keys import KeyServer, KeysUnavailable
+from ranger_cdap.service.http.signing_keys import ALGORITHMS, KeyServer, KeysUnavailable
 
 _TIMEOUT: Final = 5.0
 _NAME: Final = "ranger-pdp"
@@ -65,7 +65,7 @@ def _callers(service: ServiceSettings) -> Iterable[Finding]:
 
 
 def _token_keys(settings: JwtSettings) -> Finding:
-    check = "keys of tokens"
+    check, url = "keys of tokens", settings.jwks_url
     try:
         keys = KeyServer(settings)()
     except KeysUnavailable as e:
@@ -73,10 +73,10 @@ def _token_keys(settings: JwtSettings) -> Finding:
     if not keys:
         return failed(
             check,
-            f"`{settings.jwks_url}` has no key for {', '.join(settings.algorithms)}",
-            "correct `service.jwt.algorithms`, or have the issuer publish its keys with ids",
+            f"`{url}` has no key for {', '.join(ALGORITHMS)}",
+            "have the issuer publish its public keys with ids",
         )
-    return well(check, f"{len(keys)} for {', '.join(settings.algorithms)}")
+    return well(check, f"{len(keys)} for {', '.join(sorted({algorithm for _, algorithm in keys}))}")
 
 
 def _purposes(caller: CallerSettings) -> Iterator[Finding]:
@@ -105,10 +105,6 @@ def _address(service: ServiceSettings) -> Finding:
 def _grants(settings: Settings) -> Finding:
     check, service = "grants from CDAP", settings.service
     if service.grants == "refuse":
-        if service.roles == "bridge":
-            return failed(
-                check, "roles are forwarded without grants", "set `service.grants = bridge`, or `roles = off`"
-            )
         return well(check, "refused: policies are edited in Ranger")
     if not service.bridge_username:
         return failed(check, "the bridge has no account", "set `service.bridge_username` and `.bridge_password`")
@@ -121,7 +117,7 @@ def _grants(settings: Settings) -> Finding:
     if not any(CallerRole.GRANT in caller.roles for caller in service.callers):
         return failed(check, "no caller has the role `grant`", "add one for CDAP's extension, or set `grants = refuse`")
     what = "forwarded to Ranger for users with ADMIN and delegateAdmin"
-    if service.roles == "bridge":
+    if service.grants == "bridge-with-roles":
         what += ", roles too, for administrators of the instance"
     return note(check, what, "works with CDAP 6.11 and later")
 

@@ -189,12 +189,13 @@ def _server(store: Store, admin_password_hash: str, policy_deltas: bool) -> Asgi
     try:
         from ranger_cdap.embedded_admin.api.app import create_app, epoch_ms
         from ranger_cdap.net.asgi_server import AsgiServer
-        from ranger_cdap.net.http_connection import ConnectionLimits, NoDoorkeeper
+        from ranger_cdap.net.doorkeeper import Doorkeeper
+        from ranger_cdap.net.http_connection import ConnectionLimits
     except ModuleNotFoundError as e:
         raise ServerError(f"`{e.name}` is not installed; install it with: pip install 'ranger-cdap[service]'") from None
     with store.transaction() as tables:
         prepare(tables, admin_password_hash, epoch_ms())
     app = create_app(store, policy_deltas=policy_deltas)
     return AsgiServer(
-        app, ConnectionLimits(_LONGEST_BODY, _KEEP_ALIVE_SECONDS, _KEEP_ALIVE_SECONDS, _GRACE_SECONDS), NoDoorkeeper()
+        app, ConnectionLimits(_LONGEST_BODY, _KEEP_ALIVE_SECONDS, _KEEP_ALIVE_SECONDS, _GRACE_SECONDS), Doorkeeper()
     )

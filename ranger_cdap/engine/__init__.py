@@ -3,7 +3,7 @@
 from ranger_cdap.engine.compiled.conditions import ConditionContext, ConditionFactory, ConditionOutcome, ContextTag
 from ranger_cdap.engine.compiled.names import AS_GIVEN, NameTransformation, UncertainName
 from ranger_cdap.engine.compiled.options import EngineOptions
-from ranger_cdap.engine.decide.acl import AccessEntry, AccessStatus, ResourceAccess
+from ranger_cdap.engine.decide.acl import AccessEntry, ResourceAccess, Verdict
 from ranger_cdap.engine.engine import PolicyEngine
 from ranger_cdap.engine.lookup.named_values import NamedValues
 from ranger_cdap.engine.model.decision import NO_POLICY, Decision, TraceEntry
@@ -27,7 +27,6 @@ __all__ = [
     "SUPER_USER_ACCESS",
     "AccessEntry",
     "AccessRequest",
-    "AccessStatus",
     "ConditionContext",
     "ConditionFactory",
     "ConditionOutcome",
@@ -45,6 +44,7 @@ __all__ = [
     "ResourceAccess",
     "TraceEntry",
     "UncertainName",
+    "Verdict",
     "decode_policy",
     "decode_roles",
     "decode_service_policies",

@@ -9,7 +9,8 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ranger_cdap.net.http_connection import READ_AT_ONCE, ConnectionLimits, Doorkeeper, HttpConnection
+from ranger_cdap.net.doorkeeper import Doorkeeper
+from ranger_cdap.net.http_connection import READ_AT_ONCE, ConnectionLimits, HttpConnection
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -21,6 +22,8 @@ ACCEPTED_AT_ONCE: Final = 16
 
 class AsgiServer:
     """Server that finishes the requests in progress when it stops.
+
+    `buffer` has the bytes just read; it is used in one turn of the event loop, so one serves all connections.
 
     Laws: who connects and says nothing, or whose handshake is not over, delays no stop; in one turn of the event loop
     few connections are accepted, and one is read again of all that sent much.

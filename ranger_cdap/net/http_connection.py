@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
 from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
+from ranger_cdap.net.doorkeeper import Address
 from ranger_cdap.net.http_exchange import HttpExchange, bare_answer
 from ranger_cdap.net.http_request import LONGEST_HEAD, BadRequest, RequestReader
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from ranger_cdap.net.asgi_server import AsgiServer
 
 READ_AT_ONCE: Final = 16_384
 """Bytes read of a connection in one turn of the event loop."""
@@ -23,9 +23,6 @@ GIVES_WAY: Final = 2_048
 _PAUSE_SECONDS: Final = 1.0
 _FAREWELL_SECONDS: Final = 0.2
 _LINGER_SECONDS: Final = 1.0
-
-Address = tuple[Any, ...]
-"""Address of a peer, as returned by the socket: host, port, and two more numbers for IPv6."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,58 +40,6 @@ class ConnectionLimits:
     request_seconds: float
     idle_seconds: float
     stop_seconds: float
-
-
-class Doorkeeper(Protocol):
-    """Count of the connections of a server, and the judge of which may stay."""
-
-    def idle(self, address: Address) -> None:
-        """Mark the connection as waiting for its peer."""
-
-    def busy(self, address: Address) -> None:
-        """Mark the connection as having a whole request to answer."""
-
-    def may_stay(self, connection: ssl.SSLObject | None) -> bool:
-        """Return false if the connection should end with its next answer."""
-
-    def end_all(self) -> None:
-        """End all connections at once, also those whose handshake is not over."""
-
-
-class NoDoorkeeper:
-    """Doorkeeper that counts nothing and lets every connection stay."""
-
-    def idle(self, address: Address) -> None:
-        """Do nothing."""
-
-    def busy(self, address: Address) -> None:
-        """Do nothing."""
-
-    def may_stay(self, connection: ssl.SSLObject | None) -> bool:
-        """Return true."""
-        return True
-
-    def end_all(self) -> None:
-        """Do nothing."""
-
-
-class HttpServing(Protocol):
-    """Things that the connections of one server share."""
-
-    app: ASGIApp
-    limits: ConnectionLimits
-    doorkeeper: Doorkeeper
-    buffer: memoryview
-    """Bytes just read; used in one turn of the event loop, so one serves all connections."""
-
-    def opened(self, connection: HttpConnection) -> None:
-        """Remember a connection."""
-
-    def closed(self, connection: HttpConnection) -> None:
-        """Forget a connection."""
-
-    def give_way(self, connection: HttpConnection) -> None:
-        """Let the connection read on in its turn."""
 
 
 class _Waits(Enum):
@@ -117,7 +62,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     nothing is read; who sends more than one request ahead is closed after the answers to the first ones.
     """
 
-    def __init__(self, serving: HttpServing) -> None:
+    def __init__(self, serving: AsgiServer) -> None:
         self._serving = serving
         self._reader = RequestReader(serving.limits.longest_body)
         self._exchange: HttpExchange | None = None

@@ -9,24 +9,18 @@ from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ranger_cdap.net.http_request import Incoming
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message
 
+    from ranger_cdap.net.http_connection import HttpConnection
+
 _log = logging.getLogger(__name__)
 
 _WITHOUT_CONTENT = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
-
-
-class _Wire(Protocol):
-    """Connection as an exchange needs it."""
-
-    def write(self, data: bytes) -> None: ...
-    def content_taken(self) -> None: ...
-    def answered(self, exchange: HttpExchange) -> None: ...
 
 
 class HttpExchange:
@@ -37,7 +31,7 @@ class HttpExchange:
 
     __slots__ = ("_client_is_gone", "_has_all", "_head", "_is_late", "_news", "_now", "_wire", "incoming", "status")
 
-    def __init__(self, incoming: Incoming, wire: _Wire, wall_clock: Callable[[], float]) -> None:
+    def __init__(self, incoming: Incoming, wire: HttpConnection, wall_clock: Callable[[], float]) -> None:
         self.incoming = incoming
         self.status = 0
         self._wire = wire

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -51,3 +52,13 @@ def ranger_cdap_add_hooks(manager: pluggy.PluginManager) -> None:
 @hookspec
 def ranger_cdap_register_commands(cli: click.Group) -> None:
     """Add commands to the command line."""
+
+
+@hookspec(firstresult=True)
+def ranger_cdap_write_access(
+    invocation: Any, files: Any, inventory: Path, people: Path | None, out: str
+) -> bool | None:
+    """Write every answer on an inventory below `out`, for `access --format parquet`; return True once written.
+
+    `invocation` is the `Invocation` of the command, `files` its `PolicyFiles`, None for the policies of Ranger.
+    """

@@ -12,7 +12,7 @@ from ranger_cdap.analysis.ways import CellFinder
 from ranger_cdap.authz.access_review import review_engine, reviewed
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, AccessStatus, PolicyEngine
+from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine, Verdict
 from ranger_cdap.engine.decide.acl import ANONYMOUS_USER, Accesses
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.questions.cell_text import dependence
@@ -33,6 +33,11 @@ class AccessHolder:
     accesses: Accesses
     groups: tuple[str, ...] = ()
     depends: Mapping[str, str] = field(default_factory=dict)
+
+    def status(self, access: str) -> str:
+        """Return the status of an access as text, with that on which it depends."""
+        depends = self.depends.get(access)
+        return f"allowed {depends}" if depends else self.accesses[access].verdict
 
 
 def access_holders(authorizer: Authorizer, entity: EntityId, index: PolicyIndex) -> Iterator[AccessHolder]:
@@ -90,7 +95,7 @@ class _Evaluator:
     ) -> dict[str, str]:
         """Return on what the conditional ones of these accesses depend."""
         subject = Subject(user, frozenset(groups), roles)
-        conditional = [kind for kind, entry in accesses.items() if entry.status is AccessStatus.CONDITIONAL]
+        conditional = [kind for kind, entry in accesses.items() if entry.verdict is Verdict.CONDITIONAL]
         cells = ((kind, self._cells.cell(subject, self.resource, kind)) for kind in conditional)
         # Tags that a service without an enricher has in its download may only deny; nothing else is left unnamed.
         return {kind: dependence(cell) or _by_tags(index.tagged(accesses[kind].policy_id)) for kind, cell in cells}

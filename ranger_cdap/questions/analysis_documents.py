@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from ranger_cdap.analysis.access_row import AccessRow
 from ranger_cdap.analysis.logic.witness import Witness
-from ranger_cdap.analysis.reach_rows import ReachRow
-from ranger_cdap.analysis.report import ImpactRow
 from ranger_cdap.analysis.wording import LevelText
-from ranger_cdap.engine import AccessStatus
+from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.engine import Verdict
 from ranger_cdap.questions.access_holders import AccessHolder
+from ranger_cdap.questions.answer_documents import entity_document
 from ranger_cdap.questions.known_user import KnownUser, PolicyView
 from ranger_cdap.questions.policy_index import PolicyIndex
 from ranger_cdap.questions.reach_questions import ReachAnswer
@@ -24,7 +25,7 @@ def level_documents(path: Iterable[str], levels: Sequence[LevelText]) -> list[di
 
 
 def witness_document(witness: Witness) -> dict[str, Any]:
-    """Return a request as JSON, without its owner."""
+    """Return a request as JSON."""
     request = witness.request
     return {
         "user": request.user,
@@ -32,6 +33,7 @@ def witness_document(witness: Witness) -> dict[str, Any]:
         "roles": sorted(witness.roles),
         "access": request.access_type,
         "resource": [{"level": name, "value": value} for name, value in request.resource.items()],
+        "owner": request.owner,
         "client_ip": request.client_ip,
         "access_time": _iso(request.access_time) if request.access_time else None,
         "action": request.action,
@@ -41,7 +43,7 @@ def witness_document(witness: Witness) -> dict[str, Any]:
     }
 
 
-def row_document(row: ReachRow) -> dict[str, Any]:
+def row_document(row: AccessRow) -> dict[str, Any]:
     """Return a row as JSON."""
     return {
         "policy": None if row.policy_id is None else {"id": row.policy_id, "name": row.policy_name},
@@ -52,29 +54,30 @@ def row_document(row: ReachRow) -> dict[str, Any]:
         "who": row.who,
         "accesses": row.accesses,
         "resource": level_documents(row.path, row.levels),
+        "item_resource": level_documents(row.path, row.item_levels or row.levels),
+        "whole": row.whole,
+        "partial": row.partial,
         "conditions": row.conditions,
         "except": row.exceptions,
-        "certainty": row.certainty.value,
         "undecided": row.doubts,
+        "times": row.times,
         "witnesses": [witness_document(witness) for witness in row.witnesses.values()],
     }
 
 
-def user_document(view: PolicyView, known: KnownUser, found: ReachAnswer) -> dict[str, Any]:
-    """Return what a user has access to as JSON."""
-    subject = known.subject
+def reach_document(
+    view: PolicyView, known: KnownUser | None, pattern: EntityPattern | None, found: ReachAnswer
+) -> dict[str, Any]:
+    """Return the access of a user or anyone as JSON; `whole` is true for a row that covers all that was asked about."""
+    subject = known.subject if known is not None else None
     return {
-        "user": subject.user,
-        "groups": sorted(subject.groups),
-        "roles": sorted(view.engine.state.roles.of(subject.user, subject.groups)),
+        "user": subject.user if subject else None,
+        "groups": sorted(subject.groups) if subject else [],
+        "roles": sorted(view.engine.state.roles.of(subject.user, subject.groups)) if subject else [],
+        "entity": entity_document(pattern) if pattern else None,
         "allowed": [row_document(row) for row in found.allowed],
         "denied": [row_document(row) for row in found.denied],
     }
-
-
-def pattern_document(found: ReachAnswer) -> list[dict[str, Any]]:
-    """Return who has access to entities of a pattern as JSON; `whole` is true for a row that covers all of it."""
-    return [{**row_document(row), "whole": row.whole} for row in found.allowed]
 
 
 def holder_document(one: AccessHolder, index: PolicyIndex, accesses: Collection[str]) -> dict[str, object]:
@@ -85,9 +88,9 @@ def holder_document(one: AccessHolder, index: PolicyIndex, accesses: Collection[
         "groups": one.groups,
         "accesses": {
             access: {
-                "standing": entry.status.value,
+                "verdict": entry.verdict,
                 "policy": index.document(entry.policy_id),
-                **({"depends": one.depends.get(access)} if entry.status is AccessStatus.CONDITIONAL else {}),
+                **({"depends": one.depends.get(access)} if entry.verdict is Verdict.CONDITIONAL else {}),
             }
             for access, entry in one.accesses.items()
             if access in accesses
@@ -95,31 +98,10 @@ def holder_document(one: AccessHolder, index: PolicyIndex, accesses: Collection[
     }
 
 
-def impact_document(service: str, rows: Sequence[ImpactRow]) -> dict[str, Any]:
+def impact_document(service: str, rows: Sequence[AccessRow]) -> dict[str, Any]:
     """Return the rows of an impact as JSON."""
-    gained, lost = ([_impact_row(row) for row in rows if row.gained is gained] for gained in (True, False))
+    gained, lost = ([row_document(row) for row in rows if row.gained is gained] for gained in (True, False))
     return {"service": service, "gained": gained, "lost": lost}
-
-
-def _impact_row(row: ImpactRow) -> dict[str, Any]:
-    return {
-        "policy": None if row.policy_id is None else {"id": row.policy_id, "name": row.policy_name},
-        "item": row.item,
-        "tag": row.tag or None,
-        "zone": row.zone or None,
-        "who": row.who,
-        "accesses": row.accesses,
-        "resource": level_documents(row.path, row.levels),
-        "item_resource": level_documents(row.path, row.item_levels),
-        "conditions": row.conditions,
-        "except": row.exceptions,
-        "partial": row.partial,
-        "certainty": row.certainty.value,
-        "undecided": row.doubts,
-        "witnesses": [
-            {**witness_document(witness), "owner": witness.request.owner} for witness in row.witnesses.values()
-        ],
-    }
 
 
 def _iso(epoch_ms: int) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ranger_cdap.analysis.reach_rows import conditions_of, item_text
+from ranger_cdap.analysis.access_row import item_text
+from ranger_cdap.analysis.reach_rows import conditions_of
 from ranger_cdap.analysis.symbols.symbolic import ALLOW_EXCEPTIONS
 from ranger_cdap.analysis.ways import Cell, CellItem
 from ranger_cdap.analysis.wording import item_named, named

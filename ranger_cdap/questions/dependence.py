@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import CellFinder, CellStatus
-from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.analysis.ways import CellFinder
+from ranger_cdap.engine import PolicyEngine, Verdict
 from ranger_cdap.questions.cell_text import dependence
 from ranger_cdap.questions.policy_index import TagPolicy
 
@@ -19,7 +19,7 @@ _UNNAMED: Final = "depending on what cannot be named"
 class Dependence:
     """Answer in whatever circumstances, and the text on what it depends; empty if it depends on nothing."""
 
-    status: CellStatus
+    verdict: Verdict
     text: str
 
 
@@ -48,8 +48,8 @@ class Dependences:
 
     def _found(self, subject: Subject, resource: Mapping[str, str], access: str, policy_id: int) -> Dependence:
         cell = self._cells.cell(subject, resource, access)
-        if cell.status in (CellStatus.DEPENDS, CellStatus.MAY):
-            return Dependence(cell.status, dependence(cell) or _UNNAMED)
+        if cell.verdict in (Verdict.CONDITIONAL, Verdict.UNDECIDED):
+            return Dependence(cell.verdict, dependence(cell) or _UNNAMED)
         # Tags that a service without an enricher has in its download may only deny; a cell does not name them.
         tags = "" if self._enriched else self._tagged(policy_id).tags
-        return Dependence(CellStatus.DEPENDS, f"depending on {tags}") if tags else Dependence(cell.status, "")
+        return Dependence(Verdict.CONDITIONAL, f"depending on {tags}") if tags else Dependence(cell.verdict, "")

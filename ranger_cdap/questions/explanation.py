@@ -52,6 +52,7 @@ class Explainer:
     def __init__(self, authorizer: Authorizer, answer: Answer, groups: Collection[str]) -> None:
         snapshot = authorizer.snapshot
         self.index = PolicyIndex.of(snapshot.documents)
+        self.problems = snapshot.engine.problems if snapshot.engine is not None else ()
         self._groups_of = GroupResolver.of(snapshot, authorizer.decider.group_hook, {answer.person: groups})
         self._context: DecisionContext | None = None
         if snapshot.engine is not None:

@@ -1,22 +1,22 @@
-"""Rows of an impact as sentences."""
+"""Rows of access and of its changes as sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ranger_cdap.analysis.report import ImpactRow
+from ranger_cdap.analysis.access_row import AccessRow
 from ranger_cdap.engine import AccessRequest
 
 
-def headline(row: ImpactRow) -> str:
+def headline(row: AccessRow) -> str:
     """Return `group analysts gains write on dataset cdap/ns1/sales.*`."""
     verb = "gain" if row.gained else "lose"
     verb = f"{verb}s" if row.witnesses else f"may {verb}"
     return f"{', '.join(row.who)} {verb} {', '.join(row.accesses)} on {row.place}"
 
 
-def notes(row: ImpactRow) -> Iterator[str]:
-    """Yield what else there is to say about a row, as sentences without a stop."""
+def limits(row: AccessRow) -> Iterator[str]:
+    """Yield what limits a row, as sentences without a stop."""
     if row.conditions:
         yield f"if {' and '.join(row.conditions)}"
     yield from (f"except {text}" for text in row.exceptions)
@@ -24,6 +24,13 @@ def notes(row: ImpactRow) -> Iterator[str]:
         yield "in part: both sets allow the rest"
     if row.doubts:
         yield f"undecided: {', '.join(row.doubts)}"
+    if row.times:
+        yield f"recorded {row.times:,} time{'s' * (row.times != 1)}"
+
+
+def notes(row: AccessRow) -> Iterator[str]:
+    """Yield what limits a row, and an example of it."""
+    yield from limits(row)
     for witness in list(row.witnesses.values())[:1]:
         yield f"for example {request_text(witness.request)}"
 

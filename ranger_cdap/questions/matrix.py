@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import Enum
 from typing import Final, TypeVar
 
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import CellStatus
 from ranger_cdap.authz.access_review import review_engine, reviewed
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.groups import GroupResolver, Membership
@@ -17,55 +15,39 @@ from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ACTIONS
-from ranger_cdap.engine import NO_POLICY, AccessRequest, AccessStatus, PolicyEngine
+from ranger_cdap.engine import NO_POLICY, AccessRequest, PolicyEngine, Verdict
 from ranger_cdap.engine.decide.acl import ANONYMOUS_USER
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.questions.dependence import Dependences
 from ranger_cdap.questions.pattern_rows import PatternRows
 from ranger_cdap.questions.policy_index import PolicyIndex
 
+_MARKS: Final = {Verdict.CONDITIONAL: "?", Verdict.UNDECIDED: "~", Verdict.DENIED: "!"}
 LETTERS: Final = dict(zip(ACTIONS, "RWAX", strict=True))
 
 MOST_CELLS: Final = 100_000
 _Item = TypeVar("_Item")
 
 
-class MatrixStatus(Enum):
-    """Access of a subject to an action on an entity, or on all entities of a row.
-
-    `in part`: on some of a row at least in some circumstances, not on all in all; `may`: that could not be decided.
-    """
-
-    ALLOWED = "allowed"
-    CONDITIONAL = "conditional"
-    PART = "in part"
-    MAY = "may"
-    DENIED = "denied"
-    NONE = "none"
-
-
-_OF_CELL: Final = {
-    CellStatus.ALLOWED: MatrixStatus.ALLOWED,
-    CellStatus.DENIED: MatrixStatus.DENIED,
-    CellStatus.NO_POLICY: MatrixStatus.NONE,
-    CellStatus.DEPENDS: MatrixStatus.CONDITIONAL,
-    CellStatus.MAY: MatrixStatus.CONDITIONAL,  # by a condition that no tried request fulfils
-}
-
-
 @dataclass(frozen=True, slots=True)
 class ActionAccess:
     """Decision on one action: the access, whether it is allowed now, and the deciding policy.
 
-    `depends` says on what a conditional one depends, or what could not be decided. A row of a pattern on which the
-    answers differ has `parts`.
+    `depends` says on what a conditional one depends, or what could not be decided. A row of a pattern whose answers
+    differ has `parts`, and is conditional `in_part` if it is allowed for some of them.
     """
 
-    standing: MatrixStatus
+    verdict: Verdict
     allowed: bool
     policy_id: int
     depends: str = ""
+    in_part: bool = False
     parts: tuple[RowPart, ...] = ()
+
+    @property
+    def mark(self) -> str:
+        """The character that follows a letter; none follows what is allowed."""
+        return "/" if self.in_part else _MARKS.get(self.verdict, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +67,12 @@ class MatrixCell:
     @property
     def is_empty(self) -> bool:
         """Return whether no policy applies."""
-        return all(mark.standing is MatrixStatus.NONE for _, mark in self.marks)
+        return all(mark.verdict is Verdict.NO_POLICY for _, mark in self.marks)
 
     @property
     def letters(self) -> tuple[tuple[str, ActionAccess], ...]:
         """Return the letters of the actions to which policies apply."""
-        return tuple((LETTERS[action], mark) for action, mark in self.marks if mark.standing is not MatrixStatus.NONE)
+        return tuple((LETTERS[action], mark) for action, mark in self.marks if mark.verdict is not Verdict.NO_POLICY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +131,7 @@ def matrix(
     if len(subjects) * len(entities) > MOST_CELLS:
         raise InvalidInput(
             f"{len(entities):,} entities for {len(subjects):,} users and groups are too many to look at; "
-            "choose with `--type`, or use `ranger-cdap review`"
+            "choose with `--type`, or use `ranger-cdap access --format parquet`"
         )
     rows, instance = [], authorizer.decider.config.instance
     patterns = PatternRows(engine, instance, entities)
@@ -229,13 +211,14 @@ class _Cells:
         decision, entry = reviewed(self.engine, request)
         allowed = is_allowed(decision)
         if entry is None:
-            return ActionAccess(MatrixStatus.NONE, allowed, decision.policy_id)
-        if entry.status is not AccessStatus.CONDITIONAL:
-            return ActionAccess(MatrixStatus(entry.status.value), allowed, decision.policy_id)
+            return ActionAccess(Verdict.NO_POLICY, allowed, decision.policy_id)
+        if entry.verdict is not Verdict.CONDITIONAL:
+            return ActionAccess(entry.verdict, allowed, decision.policy_id)
         found = self.dependences.of(one, resource, access, entry.policy_id)
         # With groups that are not known, the engine's answer stands.
-        standing = _OF_CELL[found.status] if subject.groups_known else MatrixStatus.CONDITIONAL
-        return ActionAccess(standing, allowed, decision.policy_id, found.text)
+        is_open = found.verdict is Verdict.UNDECIDED  # by a condition that no tried request fulfils
+        verdict = found.verdict if subject.groups_known and not is_open else Verdict.CONDITIONAL
+        return ActionAccess(verdict, allowed, decision.policy_id, found.text)
 
 
 def _subject(subject: MatrixSubject) -> Subject:
@@ -245,24 +228,27 @@ def _subject(subject: MatrixSubject) -> Subject:
 def _combined(parts: Sequence[RowPart], undecided: str) -> ActionAccess:
     """Return the access to all entities of a row: one for all, or in part."""
     alike = tuple({part.access: part for part in reversed(parts)}.values())[::-1]
-    standings = {part.access.standing for part in alike}
-    nowhere = {MatrixStatus.DENIED, MatrixStatus.NONE}
-    if undecided:
-        differ = bool(standings & nowhere) and bool(standings & {MatrixStatus.ALLOWED, MatrixStatus.CONDITIONAL})
-        standing = MatrixStatus.PART if differ else MatrixStatus.MAY
-    elif standings <= nowhere:
-        standing = MatrixStatus.DENIED if MatrixStatus.DENIED in standings else MatrixStatus.NONE
+    verdicts = {part.access.verdict for part in alike}
+    nowhere = {Verdict.DENIED, Verdict.NO_POLICY}
+    in_part = len(verdicts) > 1 and not verdicts <= nowhere and (not undecided or bool(verdicts & nowhere))
+    if in_part:
+        verdict = Verdict.CONDITIONAL
+    elif undecided:
+        verdict = Verdict.UNDECIDED
+    elif verdicts <= nowhere:
+        verdict = Verdict.DENIED if Verdict.DENIED in verdicts else Verdict.NO_POLICY
     else:
-        standing = standings.pop() if len(standings) == 1 else MatrixStatus.PART
+        (verdict,) = verdicts
     if not alike:
-        return ActionAccess(standing, False, NO_POLICY, undecided)
-    shown = next((part.access for part in alike if part.access.standing is standing), alike[0].access)
+        return ActionAccess(verdict, False, NO_POLICY, undecided)
+    shown = next((part.access for part in alike if part.access.verdict is verdict), alike[0].access)
     texts = [*dict.fromkeys(part.access.depends for part in alike if part.access.depends), undecided]
     return replace(
         shown,
-        standing=standing,
-        policy_id=NO_POLICY if standing in (MatrixStatus.PART, MatrixStatus.MAY) else shown.policy_id,
+        verdict=verdict,
+        policy_id=NO_POLICY if in_part or verdict is Verdict.UNDECIDED else shown.policy_id,
         allowed=all(part.access.allowed for part in alike) and not undecided,
-        depends="; or ".join(filter(None, texts)) if standing is not MatrixStatus.PART else undecided,
+        depends="; or ".join(filter(None, texts)) if not in_part else undecided,
+        in_part=in_part,
         parts=alike if len(alike) > 1 else (),
     )

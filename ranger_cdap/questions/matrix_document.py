@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from ranger_cdap.engine import Verdict
 from ranger_cdap.questions.answer_documents import entity_document
-from ranger_cdap.questions.matrix import ActionAccess, Matrix, MatrixCell, MatrixStatus, MatrixSubject
+from ranger_cdap.questions.matrix import ActionAccess, Matrix, MatrixCell, MatrixSubject
 from ranger_cdap.questions.policy_index import PolicyIndex
 
 MOST_PARTS: Final = 6
 """Parts of a row that a text names."""
-
-MARKS: Final = {MatrixStatus.CONDITIONAL: "?", MatrixStatus.PART: "/", MatrixStatus.MAY: "~", MatrixStatus.DENIED: "!"}
-"""Characters that follow a letter; none follows what is allowed."""
 
 _UNNAMED: Final = "depends on a condition or a time"
 
@@ -42,29 +40,29 @@ def matrix_document(found: Matrix, index: PolicyIndex) -> dict[str, object]:
 def access_text(mark: ActionAccess, index: PolicyIndex) -> str:
     """Return the access to one action as a sentence: `allowed by policy 7 "readers"`."""
     by = f" by {index.named(mark.policy_id)}" if mark.policy_id >= 0 else ""
-    match mark.standing:
-        case MatrixStatus.NONE:
+    match mark.verdict:
+        case Verdict.NO_POLICY:
             return "no policy allows it"
-        case MatrixStatus.CONDITIONAL:
+        case Verdict.CONDITIONAL if mark.in_part:
+            return f"allowed {note_text(mark, index)}"
+        case Verdict.CONDITIONAL:
             now = "allowed" if mark.allowed else "not allowed"
             return f"{f'allowed {mark.depends}' if mark.depends else _UNNAMED}; now {now}{by}"
-        case MatrixStatus.MAY:
+        case Verdict.UNDECIDED:
             return f"may be allowed, which could not be decided: {mark.depends}"
-        case MatrixStatus.PART:
-            return f"allowed {note_text(mark, index)}"
         case _:
-            return f"{mark.standing.value}{by}"
+            return f"{mark.verdict.value}{by}"
 
 
 def note_text(mark: ActionAccess, index: PolicyIndex) -> str:
     """Return on what an access depends, or for which entities of a row it is; empty if it is the same for all."""
-    if mark.standing is MatrixStatus.PART:
+    if mark.in_part:
         texts = [f"like {part.example}: {access_text(part.access, index)}" for part in mark.parts[:MOST_PARTS]]
         left = len(mark.parts) - MOST_PARTS
         texts += [f"{left:,} more kinds of names"] if left > 0 else []
         texts += [f"not decided for all: {mark.depends}"] if mark.depends else []
         return f"in part: {'; '.join(texts)}"
-    if mark.standing in (MatrixStatus.CONDITIONAL, MatrixStatus.MAY):
+    if mark.verdict in (Verdict.CONDITIONAL, Verdict.UNDECIDED):
         return access_text(mark, index).partition("; now ")[0]
     return ""
 
@@ -92,12 +90,13 @@ def _subject(subject: MatrixSubject) -> dict[str, object]:
 
 
 def _actions(cell: MatrixCell, index: PolicyIndex) -> dict[str, object]:
-    return {action: _access(mark, index) for action, mark in cell.marks if mark.standing is not MatrixStatus.NONE}
+    return {action: _access(mark, index) for action, mark in cell.marks if mark.verdict is not Verdict.NO_POLICY}
 
 
 def _access(mark: ActionAccess, index: PolicyIndex) -> dict[str, object]:
     found: dict[str, object] = {
-        "standing": mark.standing.value,
+        "verdict": mark.verdict,
+        "in_part": mark.in_part,
         "allowed_now": mark.allowed,
         "policy": index.document(mark.policy_id),
         "depends": mark.depends or None,

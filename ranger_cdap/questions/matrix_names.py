@@ -98,7 +98,9 @@ def _entities(namespace: EntityId, resources: Mapping[str, PolicyResource]) -> I
 
 
 def _too_many(namespace: EntityId) -> InvalidInput:
-    return InvalidInput(f"policies name more than {_MOST:,} entities in {namespace}; use `ranger-cdap review`")
+    return InvalidInput(
+        f"policies name more than {_MOST:,} entities in {namespace}; use `ranger-cdap access --format parquet`"
+    )
 
 
 def _types() -> Mapping[frozenset[str], EntityType]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ranger_cdap.analysis.access_row import AccessRow
 from ranger_cdap.analysis.logic.witness import Witness
 from ranger_cdap.analysis.reach import ReachScope, reach
-from ranger_cdap.analysis.reach_rows import ReachRow, allowed_rows, taken_rows
+from ranger_cdap.analysis.reach_rows import allowed_rows, taken_rows
 from ranger_cdap.analysis.subject import exactly
 from ranger_cdap.cdap.entity import entity_type, entity_types
 from ranger_cdap.cdap.pattern import EntityPattern
@@ -19,8 +20,8 @@ from ranger_cdap.questions.known_user import KnownUser, PolicyView
 class ReachAnswer:
     """Rows of access that is allowed, and that denials take away; `contradictions` are faults of the analysis."""
 
-    allowed: tuple[ReachRow, ...]
-    denied: tuple[ReachRow, ...] = ()
+    allowed: tuple[AccessRow, ...]
+    denied: tuple[AccessRow, ...] = ()
     contradictions: tuple[Witness, ...] = ()
 
     @property
@@ -29,31 +30,36 @@ class ReachAnswer:
         return tuple(map(_contradiction, self.contradictions))
 
 
-def what_user_reaches(view: PolicyView, known: KnownUser, accesses: Sequence[str]) -> ReachAnswer:
-    """Return all access of a user, and what denials and exceptions take away."""
+def reached(
+    view: PolicyView, accesses: Sequence[str], known: KnownUser | None = None, pattern: EntityPattern | None = None
+) -> ReachAnswer:
+    """Return the access of a user or anyone to all entities or those of a pattern, and what is taken away from a user.
+
+    Rows of anyone are ordered by whether they cover the whole pattern, those of a user by resource.
+    """
     levels = view.engine.state.model.levels
-    within = {"instance": exactly(view.instance, levels["instance"])} if "instance" in levels else {}
-    paths = tuple(dict.fromkeys(kind.path for kind in entity_types().values()))
-    found = reach(view.engine, ReachScope(tuple(accesses), paths, within, known.subject))
-    allowed, denied = (tuple(sorted(rows(found), key=_order)) for rows in (allowed_rows, taken_rows))
-    return ReachAnswer(allowed, denied, found.contradictions)
-
-
-def who_reaches_pattern(view: PolicyView, pattern: EntityPattern, accesses: Sequence[str]) -> ReachAnswer:
-    """Return who has access to entities of a pattern, those with access to all of it first."""
-    levels, path = view.engine.state.model.levels, entity_type(pattern.type).path
-    parts = zip(path, (view.instance, *pattern.parts), strict=True)
+    if pattern is None:
+        paths, parts = tuple(dict.fromkeys(kind.path for kind in entity_types().values())), {"instance": view.instance}
+    else:
+        paths = (entity_type(pattern.type).path,)
+        parts = dict(zip(paths[0], (view.instance, *pattern.parts), strict=True))
     within = {
         level: compile_element([part], False, levels[level]) if "*" in part else exactly(part, levels[level])
-        for level, part in parts
+        for level, part in parts.items()
         if level in levels
     }
-    found = reach(view.engine, ReachScope(tuple(accesses), (path,), within), denials=False)
-    rows = sorted(allowed_rows(found), key=lambda row: not row.whole)
-    return ReachAnswer(tuple(rows), (), found.contradictions)
+    subject = known.subject if known is not None else None
+    found = reach(view.engine, ReachScope(tuple(accesses), paths, within, subject), denials=subject is not None)
+    allowed = allowed_rows(found)
+    if subject is None:
+        rows = sorted(allowed, key=lambda row: not row.whole)
+        return ReachAnswer(tuple(rows), (), found.contradictions)
+    return ReachAnswer(
+        tuple(sorted(allowed, key=_order)), tuple(sorted(taken_rows(found), key=_order)), found.contradictions
+    )
 
 
-def _order(row: ReachRow) -> tuple[object, ...]:
+def _order(row: AccessRow) -> tuple[object, ...]:
     return [level.values for level in row.levels], len(row.path), row.path, row.policy_id or -1, row.item or 0
 
 

@@ -67,7 +67,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
     authorizer = Authorizer(Decider(refreshers[settings.ranger.service], config, audit=audit, plugins=plugins))
     grant_forwarder = GrantForwarder.of(settings, authorizer, services[settings.ranger.service])
     role_forwarder = None
-    if grant_forwarder is not None and settings.service.roles == "bridge":
+    if grant_forwarder is not None and settings.service.grants == "bridge-with-roles":
         role_forwarder = RoleForwarder(grant_forwarder.rights, grant_forwarder.admin)
     state = AppState(
         settings=settings,

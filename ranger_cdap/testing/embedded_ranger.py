@@ -28,6 +28,8 @@ from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.setup_policies import EVERY_NAME
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 PLUGIN: Final = "cdapplugin"
@@ -79,7 +81,7 @@ class EmbeddedRanger:
         self.create_users(user)
         for name in types:
             levels = entity_type(name).path[1:]
-            resource = {"instance": self.instance} | dict.fromkeys(levels, service_setup.EVERY_NAME)
+            resource = {"instance": self.instance} | dict.fromkeys(levels, EVERY_NAME)
             self._add(f"test: every {name}", resource, [(user, action)])
 
     def settings(self, directory: Path) -> Settings:
@@ -122,7 +124,7 @@ def embedded_ranger(
     ):
         ranger = EmbeddedRanger(server.url, admin, service, instance, password, profile)
         ranger.create_users(*filter(None, (PLUGIN, sync_account, master_user)))
-        wanted = service_setup.DesiredState.of(
+        wanted = DesiredState.of(
             Settings(
                 ranger=RangerSettings(service=service),
                 cdap=CdapSettings(instance=instance, profile=profile),
@@ -131,7 +133,7 @@ def embedded_ranger(
                 master=MasterSettings(user=master_user),
             )
         )
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, service)), admin)
+        service_setup.set_up(admin, wanted)
         yield ranger
 
 

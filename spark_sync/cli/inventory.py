@@ -29,7 +29,11 @@ _URL: Final = AddressSetting("--url", "https://cdap.example:11015")
 @click.option("--url", metavar="URL", required=True, help="CDAP's router, like https://cdap.example:11015.")
 @click.option("--out", "path", type=FILE, metavar="FILE", required=True, help="The file to write.")
 @click.option("--token-file", type=FILE, metavar="FILE", help="A file that holds an access token of CDAP.")
-@click.option("--programs", is_flag=True, help="Include programs, for `ranger-cdap review`; a baseline needs none.")
+@click.option(
+    "--programs",
+    is_flag=True,
+    help="Include programs, for `ranger-cdap access --format parquet`; a baseline needs none.",
+)
 @pass_invocation
 def inventory(
     invocation: Invocation,

@@ -9,6 +9,7 @@ from typing import Final
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.telemetry import ids_of_event
 from spark_sync.ledger.grant_terms import OutdatedGrants
+from spark_sync.ledger.ledger import LedgerChange, Right
 from spark_sync.ledger.life import GrantTerms, Life, State
 
 _NEXT: Final = {State.PENDING: "the next run sends it", State.CLOSING: "the next run revokes it"}
@@ -29,11 +30,6 @@ def _creator(life: Life) -> str:
 def policy_text(life: Life) -> str:
     """Return the id of the policy of a life; empty if the ledger has none."""
     return str(life.policy_id) if life.policy_id >= 0 else ""
-
-
-def former_terms(life: Life | None) -> str:
-    """Return the settings that decided the grant of a life, in a few words."""
-    return terms_text(life.terms if life else None)
 
 
 def terms_text(terms: GrantTerms | None) -> str:
@@ -89,9 +85,18 @@ def line_of_event(event: str) -> str:
     return line if _LINE.fullmatch(line) else ""
 
 
-def print_changes(invocation: Invocation, lives: Collection[Life]) -> None:
+def changes_json(changes: Iterable[LedgerChange]) -> list[dict[str, object]]:
+    """Return changed lives as JSON: what they were, and which of ledger and Ranger is right from now on."""
+    return [
+        as_json(each.after) | {"was": each.before.state.value if each.before else None, "right": each.right.value}
+        for each in changes
+        if each.after
+    ]
+
+
+def print_changes(invocation: Invocation, changes: Collection[LedgerChange]) -> None:
     """Print the lives after a manual override, and the effect of the next run."""
-    for life in lives:
+    for life in (change.after for change in changes if change.after):
         match life.state:
             case State.CLOSING:
                 invocation.console.print(f"{life.entity}: the grant of `{life.holder}` is to be revoked")
@@ -99,5 +104,5 @@ def print_changes(invocation: Invocation, lives: Collection[Life]) -> None:
                 invocation.console.print(f"{life.entity}: `{life.creator}` is its creator; their grant is pending")
             case _:
                 invocation.console.print(f"{life.entity}: it has no creator")
-    if any(life.state is not State.KNOWN for life in lives):
+    if any(change.right is Right.LEDGER for change in changes):
         invocation.console.print("the next `ranger-cdap sync run` sends it")

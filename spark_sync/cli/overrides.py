@@ -12,8 +12,9 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY
-from spark_sync.cli.lives import as_json, print_changes
+from spark_sync.cli.lives import changes_json, print_changes
 from spark_sync.grants.plan_settings import non_creators
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.preflight import check_ledger
 from spark_sync.reconcile import manual
 
@@ -30,32 +31,26 @@ def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
     settings = invocation.settings
     check_ledger(settings)
     with invocation.messages.status("looking into the ledger"):
-        report = manual.retry(settings, entities)
-    if invocation.as_json:
-        invocation.print_json({name: [as_json(life) for life in getattr(report, name)] for name in report.__slots__})
-        return
-    for life in report.not_stuck:
-        invocation.console.print(f"{life.entity} is {life.state}; only blocked or failed grants are retried")
-    if report.pending:
-        for life in report.pending:
-            invocation.console.print(f"{life.entity} is pending for `{life.creator}`")
-        invocation.console.print("the next `ranger-cdap sync run` sends it")
-    elif not report.not_stuck:
-        invocation.console.print("nothing is blocked or failed")
+        changes = manual.retry(settings, entities)
+    _print(invocation, changes)
 
 
 @click.command(
     cls=Command,
     examples=(
         "ranger-cdap sync assign dataset:ns1.purchases alice",
-        "ranger-cdap sync assign namespace:payments alice --why 'ticket 4711: alice created it'",
+        "ranger-cdap sync assign namespace:payments alice --reason 'ticket 4711: alice created it'",
     ),
     exits={ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD]},
 )
 @click.argument("entity", type=ENTITY, metavar="ENTITY")
 @click.argument("user", metavar="USER")
 @click.option(
-    "--why", metavar="TEXT", default="", help="The reason, for the audit; required if ENTITY is contested or suspended."
+    "--reason",
+    "why",
+    metavar="TEXT",
+    default="",
+    help="The reason, for the audit; required if ENTITY is contested or suspended.",
 )
 @click.option("--anyone", is_flag=True, help="Allow a USER who is not among the candidates of a contested ENTITY.")
 @pass_invocation
@@ -66,11 +61,8 @@ def assign(invocation: Invocation, entity: EntityId, user: str, why: str, anyone
     check_grantee(user, non_creators=non_creators(settings))
     now = time.time_ns() // 1_000_000
     with invocation.messages.status("looking into the ledger"):
-        lives = manual.assign(settings, entity, user, now=now, why=why, anyone=anyone)
-    if invocation.as_json:
-        invocation.print_json({"lives": [as_json(life) for life in lives]})
-    else:
-        print_changes(invocation, lives)
+        changes = manual.override(settings, entity, user, now=now, why=why, anyone=anyone)
+    _print(invocation, changes)
     if why and not settings.audit.sinks:
         invocation.messages.print("note: the reason is not recorded, because there is no audit sink: `audit.sinks`")
 
@@ -81,15 +73,23 @@ def assign(invocation: Invocation, entity: EntityId, user: str, why: str, anyone
     exits={ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD]},
 )
 @click.argument("entity", type=ENTITY, metavar="ENTITY")
-@click.option("--why", metavar="TEXT", default="", help="The reason, for the audit.")
+@click.option("--reason", "why", metavar="TEXT", default="", help="The reason, for the audit.")
 @pass_invocation
 def forget(invocation: Invocation, entity: EntityId, why: str) -> None:
     """Forget who created ENTITY: their grant is revoked, and no one else becomes its creator by touching it."""
     settings = invocation.settings
     check_ledger(settings)
     with invocation.messages.status("looking into the ledger"):
-        lives = manual.forget(settings, entity, now=time.time_ns() // 1_000_000, why=why)
+        changes = manual.override(settings, entity, None, now=time.time_ns() // 1_000_000, why=why)
+    _print(invocation, changes)
+
+
+def _print(invocation: Invocation, changes: list[LedgerChange]) -> None:
     if invocation.as_json:
-        invocation.print_json({"lives": [as_json(life) for life in lives]})
-    else:
-        print_changes(invocation, lives)
+        invocation.print_json({"lives": changes_json(changes)})
+        return
+    for life in (after for before, after, _ in changes if after and after == before):
+        invocation.console.print(f"{life.entity} is {life.state}; only blocked or failed grants are retried")
+    print_changes(invocation, [change for change in changes if change.after != change.before])
+    if not changes:
+        invocation.console.print("nothing is blocked or failed")

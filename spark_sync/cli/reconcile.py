@@ -16,12 +16,24 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY, FILE
 from ranger_cdap.errors import InvalidInput
-from spark_sync.cli.lives import as_json, former_terms
-from spark_sync.preflight import check_ledger, check_ranger
+from spark_sync.cli.lives import changes_json, terms_text
+from spark_sync.preflight import check_ledger
 from spark_sync.reconcile.drift import Drift, DriftFinding
 from spark_sync.reconcile.repair import RepairAction, actions
 
 NEXT_RUN: Final = "Ranger is unchanged; the next `ranger-cdap sync run` sends the resulting changes"
+
+_SENTENCES: Final = {
+    Drift.UNRECORDED: "{policy} grants {users} access that the ledger does not record",
+    Drift.STALE: "{policy} still grants {users} access, but its life {number} has ended",
+    Drift.ENTITY_DELETED: "the grant of {creator} is {state}, but the inventory does not have the entity",
+    Drift.MISSING: "{policy} of {creator} was deleted manually",
+    Drift.EDITED: "{policy} no longer gives {creator} their right, which a person took",
+    Drift.OUTDATED: "the grant of {creator} is by former settings ({terms})",
+    Drift.UNKNOWN: "exists, but the ledger does not know it: anyone who touches it may become its creator",
+    Drift.NO_SUCH_ENTITY: "does not exist, but {policy} gives rights on it, and on the next of that name, to {others}",
+}
+_COMMANDS: Final = {Drift.OUTDATED: "sync regrant", Drift.UNKNOWN: "sync baseline"}
 
 
 @click.command(
@@ -67,7 +79,6 @@ def reconcile(
         raise InvalidInput("`--adopt`, `--release` and `--revoke` contradict each other; give one of them")
     settings = invocation.settings
     check_ledger(settings)
-    check_ranger(settings)
     from spark_sync.reconcile.reconcile import reconcile as compare
 
     now = time.time_ns() // 1_000_000
@@ -75,9 +86,8 @@ def reconcile(
     with invocation.messages.status("comparing ledger and Ranger"):
         report = compare(settings, inventory=inventory, action=chosen[0] if chosen else None, entities=entities)
     if invocation.as_json:
-        lives = [as_json(life) for change in report.changes for life in change.lives]
         found, done = ([to_json(finding) for finding in several] for several in (report.left, report.settled))
-        invocation.print_json({"drift": found, "settled": done, "lives": lives})
+        invocation.print_json({"drift": found, "settled": done, "lives": changes_json(report.changes)})
     else:
         print_comparison(invocation, report.left, report.settled, chosen[0] if chosen else None)
     context.exit(ExitCode.NO if report.left else ExitCode.OK)
@@ -106,38 +116,23 @@ def print_comparison(
 def sentence(finding: DriftFinding) -> str:
     """Return the finding in a few words."""
     life, policy = finding.life, finding.policy
-    number = f"policy {policy.id}" if policy else f"policy {life.policy_id}" if life else "no policy"
-    match finding.drift:
-        case Drift.UNRECORDED:
-            return f"{number} grants {_names(finding.users)} access that the ledger does not record"
-        case Drift.STALE:
-            return f"{number} still grants {_names(finding.users)} access, but its life {finding.number} has ended"
-        case Drift.ENTITY_DELETED:
-            state, who = (life.state, life.creator) if life else ("", "")
-            return f"the grant of `{who}` is {state}, but the inventory does not have the entity"
-        case Drift.MISSING:
-            return f"{number} of `{life.creator if life else ''}` was deleted manually"
-        case Drift.EDITED:
-            return f"{number} no longer gives `{life.creator if life else ''}` their right, which a person took"
-        case Drift.OUTDATED:
-            return f"the grant of `{life.creator if life else ''}` is by former settings ({former_terms(life)})"
-        case Drift.UNKNOWN:
-            return "exists, but the ledger does not know it: anyone who touches it may become its creator"
-        case Drift.NO_SUCH_ENTITY:
-            who = ", ".join(allows(policy)) if policy else ""
-            return f"does not exist, but {number} gives rights on it, and on the next of that name, to {who}"
+    named = {
+        "policy": f"policy {policy.id}" if policy else f"policy {life.policy_id}" if life else "no policy",
+        "users": ", ".join(f"`{user}`" for user in finding.users) or "no user by name",
+        "number": finding.number,
+        "creator": f"`{life.creator if life else ''}`",
+        "state": life.state if life else "",
+        "terms": terms_text(life.terms if life else None),
+        "others": ", ".join(allows(policy)) if policy else "",
+    }
+    return _SENTENCES[finding.drift].format_map(named)
 
 
 def remedy(finding: DriftFinding) -> str:
     """Return the options that settle a finding."""
     if fitting := actions(finding):
         return ", ".join(f"--{action}" for action in fitting)
-    match finding.drift:
-        case Drift.OUTDATED:
-            return "sync regrant"
-        case Drift.UNKNOWN:
-            return "sync baseline"
-    return "a change of the policy in Ranger"
+    return _COMMANDS.get(finding.drift, "a change of the policy in Ranger")
 
 
 def to_json(finding: DriftFinding) -> dict[str, object]:
@@ -154,7 +149,3 @@ def to_json(finding: DriftFinding) -> dict[str, object]:
         "what": sentence(finding),
         "actions": [action.value for action in actions(finding)],
     }
-
-
-def _names(users: tuple[str, ...]) -> str:
-    return ", ".join(f"`{user}`" for user in users) or "no user by name"

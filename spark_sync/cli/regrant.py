@@ -15,7 +15,7 @@ from spark_sync.cli import planned
 from spark_sync.cli.lives import as_json, policy_text, rows
 from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.life import State
-from spark_sync.preflight import check_ledger, check_ranger
+from spark_sync.preflight import check_ledger
 from spark_sync.reconcile.regrant import RegrantReport
 
 _SETTLED: Final = (State.APPLIED, State.KNOWN, State.CLOSED)
@@ -39,7 +39,6 @@ def regrant(invocation: Invocation, yes: bool, entities: tuple[EntityId, ...]) -
     """
     settings = invocation.settings
     check_ledger(settings)
-    check_ranger(settings)
     from spark_sync.reconcile.regrant import regrant as change
 
     with invocation.messages.status("comparing grants with the settings") as shown:

@@ -36,10 +36,10 @@ def repair(context: click.Context, invocation: Invocation) -> None:
     """
     settings = invocation.settings
     check_ledger(settings)
-    from spark_sync.reconcile.repair_ledger import repair_ledger
+    from spark_sync.ledger.salvage import repair_ledger
 
     with invocation.messages.status("reading the ledger"):
-        made = repair_ledger(settings, now=time.time_ns() // 1_000_000)
+        made = repair_ledger(settings.sync.state_dir, settings.cdap.instance, now=time.time_ns() // 1_000_000)
     lost = any(each.lacks_facts for each in made)
     if invocation.as_json:
         invocation.print_json({"repaired": [_document(each) for each in made]})

@@ -1,25 +1,22 @@
-"""`ranger-cdap review`: the access review of a whole inventory."""
+"""`ranger-cdap access --format parquet`: the access review of a whole inventory, on Spark."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, astuple
 from datetime import UTC, datetime
 from pathlib import Path
 
-import click
-
+from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.inventory import read_entities
-from ranger_cdap.cli.command import Command
-from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
-from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by
+from ranger_cdap.errors import InvalidInput, NotReady
+from ranger_cdap.plugins.manager import condition_factories
 from ranger_cdap.policies.refresh.ended import without_ended
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
 from spark_sync.review.answers import Basis
 from spark_sync.review.people import named_users, people, read_users
-from spark_sync.review.policies import EffectivePolicies, load_policies
 from spark_sync.review.report import ReviewReport
 from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import require_spark, spark_session
@@ -27,64 +24,30 @@ from spark_sync.spark.session import require_spark, spark_session
 _OUTSIDE = "(outside of namespaces)"
 
 
-@click.command(
-    "review",
-    cls=Command,
-    examples=(
-        "ranger-cdap review --inventory inventory.jsonl --out /var/lib/ranger-cdap/review/2026-11",
-        "ranger-cdap review --inventory inventory.jsonl --users people.txt --out hdfs://namenode/review",
-    ),
-    exits={ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY]},
-)
-@click.option(
-    "--inventory",
-    "entities",
-    type=FILE,
-    metavar="FILE",
-    required=True,
-    help="Inventory (`sync inventory`).",
-)
-@click.option(
-    "--users",
-    type=FILE,
-    metavar="FILE",
-    help="Users, one per line; or `.jsonl` with users and their groups. Default: those whom policies name.",
-)
-@click.option(
-    "--out",
-    metavar="DIR",
-    required=True,
-    help="A new directory for the answers, as Spark names it (hdfs://…, s3a://…).",
-)
-@click.option("--master", default="local[*]", show_default=True, help="Spark master; ignored under spark-submit.")
-@pass_invocation
-def review_command(invocation: Invocation, entities: Path, users: Path | None, out: str, master: str) -> None:
-    """Answer on Spark which users have which of READ, WRITE, ADMIN and EXECUTE on which entities.
+def write_access(
+    invocation: Invocation, files: PolicyFiles | None, inventory: Path, users: Path | None, out: str
+) -> None:
+    """Write which users have which of READ, WRITE, ADMIN and EXECUTE on which entities, and show a summary.
 
-    Writes every answer as Parquet to DIR/answers and a summary by namespace to DIR/summary, and shows the summary.
+    Raises:
+        InvalidInput: a file is unusable, there are no users, or `out` exists.
+        NotReady: there are no policies.
+        SyncError: Spark failed, or is missing.
     """
     require_spark("the review")
     from spark_sync.review.review import review
     from spark_sync.spark.task_progress import task_progress
 
-    settings = invocation.settings
     now = time.time_ns() // 1_000_000
-    wanted = read_entities(entities, instance=settings.cdap.instance, now=now)
+    wanted = read_entities(inventory, instance=invocation.settings.cdap.instance, now=now)
     passed = read_users(users) if users is not None else {}
-    in_force = load_policies(settings)
-    _warn(invocation, in_force)
-    names = passed or _known_users(in_force)
-    asked = people(names, passed, in_force.snapshot, in_force.groups)
-    if doubtful := sum(not person.groups_known for person in asked):
-        invocation.messages.print(f"warning: a plugin could not look up the groups of {doubtful} users")
-    in_time = without_ended(in_force.documents, now)
-    sent = SentPolicies.of(settings.ranger.service, in_time, in_force.conditions)
-    decides = Basis(settings.cdap.instance, sent, asked, now)
-    version = in_force.snapshot.versions.policies
-    answers = f"{len(wanted):,} entities for {len(asked):,} users"
+    with authorizer_by(invocation, files) as authorizer:
+        decides = _basis(invocation, authorizer, passed, now)
+        version = authorizer.snapshot.versions.policies
+    answers = f"{len(wanted):,} entities for {len(decides.people):,} users"
     with (
         invocation.messages.status(f"asking about {answers}") as shown,
-        spark_session(settings.sync, master=master) as spark,
+        spark_session(invocation.settings.sync) as spark,
         task_progress(spark, shown.update, f"asking about {answers}"),
     ):
         report = review(spark, decides, wanted, out, policy_version=version)
@@ -92,6 +55,25 @@ def review_command(invocation: Invocation, entities: Path, users: Path | None, o
         invocation.print_json(to_json(report))
     else:
         print_review(invocation, report)
+
+
+def _basis(invocation: Invocation, authorizer: Authorizer, passed: Mapping[str, frozenset[str]], now: int) -> Basis:
+    snapshot, documents = authorizer.snapshot, authorizer.snapshot.documents
+    if snapshot.engine is None or documents is None:
+        raise NotReady(snapshot.reason)
+    names = passed or named_users(documents)
+    if not names:
+        raise InvalidInput("policies name no users, so there is nothing to review; give `--users`")
+    asked = people(names, passed, snapshot, authorizer.decider.group_hook)
+    if doubtful := sum(not person.groups_known for person in asked):
+        invocation.messages.print(f"warning: a plugin could not look up the groups of {doubtful} users")
+    if problems := len(snapshot.engine.problems):
+        invocation.messages.print(
+            f"warning: problems with policies: {problems}; `ranger-cdap policies lint` shows them"
+        )
+    conditions = frozenset(condition_factories(invocation.plugins))
+    sent = SentPolicies.of(invocation.settings.ranger.service, without_ended(documents, now), conditions)
+    return Basis(authorizer.decider.config.instance, sent, asked, now)
 
 
 def print_review(invocation: Invocation, report: ReviewReport) -> None:
@@ -114,24 +96,3 @@ def to_json(report: ReviewReport) -> dict[str, object]:
     document = asdict(report)
     document["time"] = datetime.fromtimestamp(document.pop("now") / 1000, UTC).isoformat(timespec="milliseconds")
     return document
-
-
-def _known_users(in_force: EffectivePolicies) -> frozenset[str]:
-    found = named_users(in_force.documents)
-    if not found:
-        raise InvalidInput("policies name no users, so there is nothing to review; give `--users`")
-    return found
-
-
-def _warn(invocation: Invocation, in_force: EffectivePolicies) -> None:
-    snapshot = in_force.snapshot
-    if snapshot.state is not PolicyState.FRESH:
-        invocation.messages.print(
-            f"warning: the policies of the cache decide ({snapshot.state.value}): {snapshot.reason}"
-        )
-    if snapshot.cache_problem:
-        invocation.messages.print(f"warning: {snapshot.cache_problem}")
-    if snapshot.engine is not None and (problems := len(snapshot.engine.problems)):
-        invocation.messages.print(
-            f"warning: problems with policies: {problems}; `ranger-cdap policies lint` shows them"
-        )

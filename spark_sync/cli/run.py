@@ -69,32 +69,29 @@ def run(invocation: Invocation, follows: bool, interval: float, dry_run: bool) -
         if follows:
             _follow(invocation, settings, telemetry, interval)
             return
-        report = _once(invocation, settings, telemetry, dry=dry_run)
+        with (
+            invocation.messages.status("opening the ledger") as shown,
+            SparkOnDemand(settings.sync, starting=lambda: shown.update("starting Spark")) as spark,
+        ):
+            report = _one(settings, spark, shown.update, telemetry, dry=dry_run)
         print_result(invocation, report, dry=dry_run)
     finally:
         if telemetry is not None:
             telemetry.close()
 
 
-def _once(invocation: Invocation, settings: Settings, telemetry: Telemetry | None, *, dry: bool) -> RunReport:
-    with (
-        invocation.messages.status("opening the ledger") as shown,
-        SparkOnDemand(settings.sync, starting=lambda: shown.update("starting Spark")) as spark,
-    ):
-        return _one(settings, spark, shown.update, telemetry, dry=dry)
-
-
 def _follow(invocation: Invocation, settings: Settings, telemetry: Telemetry | None, interval: float) -> None:
     from spark_sync.follow import follow, until_terminated
     from spark_sync.grants.ranger_names import RangerNames
-    from spark_sync.job import open_ledger
+    from spark_sync.ledger.delta_ledger import DeltaLedger
     from spark_sync.news import News
     from spark_sync.notify import NotifyLog
 
     notify_log = NotifyLog()
     with until_terminated() as ended, SparkOnDemand(settings.sync) as spark:
-        ledger, names = open_ledger(settings, spark), RangerNames(settings)
-        news = News(settings, ledger)
+        ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance, spark)
+        names = RangerNames(settings)
+        news = News(settings.sync, ledger)
 
         def run_and_note() -> RunReport:
             news.run_begins()

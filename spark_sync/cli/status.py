@@ -78,22 +78,19 @@ def print_status(invocation: Invocation, report: StatusReport) -> None:
 
 def _print_doubts(invocation: Invocation, report: StatusReport) -> None:
     """Print the lives without a grant because their creator, or their existence, is undecidable."""
-    if contested := report.waiting_in(State.CONTESTED):
-        invocation.print_table(
-            ["contested", "candidates", "why"],
-            [[str(life.entity), ", ".join(life.candidates) or "unknown", life.reason] for life in contested],
-        )
-        invocation.console.print("to settle one: `ranger-cdap sync assign ENTITY USER --why TEXT`")
-    if suspended := report.waiting_in(State.SUSPENDED):
-        invocation.print_table(
-            ["suspended", "creator", "why"],
-            [[str(life.entity), life.creator or "", life.reason] for life in suspended],
-        )
-    if unconfirmed := report.waiting_in(State.UNCONFIRMED):
-        invocation.print_table(
-            ["unconfirmed", "candidates", "why"],
-            [[str(life.entity), ", ".join(candidates(life)) or "unknown", life.reason] for life in unconfirmed],
-        )
+    for state, who in (
+        (State.CONTESTED, "candidates"),
+        (State.SUSPENDED, "creator"),
+        (State.UNCONFIRMED, "candidates"),
+    ):
+        if lives := report.waiting_in(state):
+            named = [life.creator or "" if who == "creator" else ", ".join(candidates(life)) for life in lives]
+            found = zip(lives, named, strict=True)
+            invocation.print_table(
+                [state.value, who, "why"], [[str(life.entity), name or "unknown", life.reason] for life, name in found]
+            )
+            if state is State.CONTESTED:
+                invocation.console.print("to settle one: `ranger-cdap sync assign ENTITY USER --reason TEXT`")
 
 
 def to_json(report: StatusReport) -> dict[str, object]:

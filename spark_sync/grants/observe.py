@@ -7,31 +7,28 @@ their doing (`went_back`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import FORMER_LABEL, granted_resource
-from ranger_cdap.cdap.named_entities import named_entities
-from ranger_cdap.config import Settings
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, deleted_manually, guid_of, may_be_ours, seen
 from spark_sync.grants.own_right import covers
 from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings, own_right
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.push import ranger_admin
-from spark_sync.grants.rights_of_others import by_entity, left_on
+from spark_sync.grants.rights_of_others import by_entity, entities_of, left_on
 from spark_sync.grants.went_back import sentence, went_back
-from spark_sync.ledger.ledger import Ledger, LedgerChange
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import DOUBTED_STATES, GRANTING_STATES, Life, State
-from spark_sync.ledger.state_file import write_state
+
+if TYPE_CHECKING:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 EVERY: Final = 60_000
 """Milliseconds between looks: one of 100,000 policies takes Ranger Admin seconds."""
-_FILE: Final = "observed.json"
 _OBSERVED: Final = (State.APPLIED, State.BLOCKED)
 _HELD: Final = (*GRANTING_STATES, *DOUBTED_STATES, State.CLOSING)
 """The states of lives whose policies may be in Ranger."""
@@ -44,46 +41,56 @@ class Observation(msgspec.Struct, frozen=True):
     noticed: int = 0
     went_back: str = ""
 
+    @classmethod
+    def last(cls, ledger: DeltaLedger) -> Observation:
+        """Return what the last look noted."""
+        return ledger.notes.read("observed", cls) or cls()
+
 
 class Look(NamedTuple):
     """Lives that a look at Ranger changes, and a sentence if Ranger went back."""
 
-    changed: list[Life]
+    changed: list[LedgerChange]
     went_back: str = ""
 
 
 def observe(
-    ledger: Ledger, settings: Settings, planning: PlanSettings, *, now: int, ranger: PolicyRest | None = None
+    ledger: DeltaLedger,
+    ranger: PolicyRest,
+    planning: PlanSettings,
+    policies: Callable[[], Sequence[Policy]],
+    *,
+    now: int,
 ) -> str:
     """Record in the ledger what people did to grants and, if Ranger went back, which are to be healed.
 
-    Return a sentence in that case.
+    Return a sentence in that case. `policies` lists those of Ranger.
 
     Raises:
-        SyncError: the time of this look cannot be recorded.
         RangerAdminError: Ranger Admin cannot be read; nothing is recorded.
     """
-    before = last_observation(settings.sync.state_dir)
+    before = Observation.last(ledger)
     # In this order: a run that follows comes every second, and must not read all lives for nothing.
     if 0 <= now - before.looked < EVERY:
         return ""
     if not any(group.state in (*_OBSERVED, *DOUBTED_STATES, State.CLOSED) for group, _ in ledger.grant_groups()):
         return ""
-    connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
-    with connection as reader:
-        changed, went_back = look(ledger, reader, planning)
-    ledger.record(LedgerChange(life.entity, (life,)) for life in changed)
+    changed, went_back = look(ledger, ranger, planning, policies())
+    ledger.record(changed)
     noticed = (now, went_back) if went_back else (before.noticed, before.went_back)
-    write_state(settings.sync.state_dir / _FILE, Observation(now, *noticed))
+    ledger.notes.write("observed", Observation(now, *noticed))
     return went_back
 
 
-def look(ledger: Ledger, ranger: PolicyRest, planning: PlanSettings) -> Look:
+def look(
+    ledger: DeltaLedger, ranger: PolicyRest, planning: PlanSettings, listed: Sequence[Policy] | None = None
+) -> Look:
     """Return the lives that people's edits of policies, or a restore of Ranger, change.
 
     A policy of ours that is not listed is looked up.
     """
-    listed, instance = ranger.list_policies(planning.service), planning.instance
+    instance = planning.instance
+    listed = ranger.list_policies(planning.service) if listed is None else listed
     policies = {policy.guid: policy for policy in listed}
     found = [(life, policies.get(guid_of(life, instance))) for life in ledger.lives(_HELD)]
     found = [
@@ -91,30 +98,22 @@ def look(ledger: Ledger, ranger: PolicyRest, planning: PlanSettings) -> Look:
         for life, there in found
     ]
     known = {there.guid for _, there in found if there}
-    others = _lives_of(filter(may_be_ours, (each for each in listed if each.guid not in known)), ledger, instance)
+    others = _lives_on((each for each in listed if each.guid not in known and may_be_ours(each)), ledger, instance)
     others = [life for life in others if life.state not in _HELD]
     healed = went_back(
         [*found, *((each, policies.get(guid_of(each, instance))) for each in others)], policies, instance
     )
     left = ledger.lives_with_rights_left()
     if healed is not None:  # rights of others that had been revoked may be back
-        left += [each for each in _lives_of(listed, ledger, instance) if each.state is State.CLOSED and each.is_deleted]
+        left += [each for each in _lives_on(listed, ledger, instance) if each.state is State.CLOSED and each.is_deleted]
     named = by_entity(listed, instance) if left else {}
     changes = [
-        *((life, left_on(life, named, ledger, ranger, planning)) for life in left),
-        *((life, observed(life, there, planning)) for life, there in found if _is_seen(life)),
+        *(LedgerChange(life, left_on(life, named, ledger, ranger, planning)) for life in left),
+        *(LedgerChange(life, observed(life, there, planning), there) for life, there in found if _is_seen(life)),
         *(healed or ()),
     ]
-    changed = {(after.entity, after.number): after for before, after in changes if after != before}
+    changed = {(each.life.entity, each.life.number): each for each in changes if each.after != each.before}
     return Look(list(changed.values()), "" if healed is None else sentence(healed))
-
-
-def last_observation(state_dir: Path) -> Observation:
-    """Return what the last look noted; nothing if that cannot be read."""
-    try:
-        return msgspec.json.decode((state_dir / _FILE).read_bytes(), type=Observation)
-    except (OSError, msgspec.MsgspecError):
-        return Observation()
 
 
 def _is_seen(life: Life) -> bool:
@@ -122,15 +121,9 @@ def _is_seen(life: Life) -> bool:
     return life.state in _OBSERVED and bool(life.applied or life.taken)
 
 
-def _lives_of(policies: Iterable[Policy], ledger: Ledger, instance: str) -> list[Life]:
+def _lives_on(policies: Iterable[Policy], ledger: DeltaLedger, instance: str) -> list[Life]:
     """Return the lives of the entities that policies name."""
-    named = {
-        entity
-        for policy in policies
-        for one in (policy.resources, *policy.additional_resources)
-        for where, entity in named_entities(one)
-        if where == instance
-    }
+    named: set[EntityId] = set().union(*(entities_of(policy, instance) for policy in policies))
     return ledger.find_lives(entities=named) if named else []
 
 

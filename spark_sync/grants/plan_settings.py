@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings
@@ -18,7 +20,8 @@ def plan_settings(
     """Return the settings of the plan, for users by their names in Ranger.
 
     Raises:
-        ConfigError: the extra group is not a single group, or the name of a non-creator is uncertain.
+        ConfigError: the extra group is not a single group, the name of a non-creator is uncertain, or there is no such
+            profile.
         PluginError: a plugin cannot be loaded.
     """
     sync = settings.sync
@@ -26,7 +29,7 @@ def plan_settings(
         group_for(EntityId("namespace", ("ns1",)), sync.extra_group)
     except UnsafeGrant as e:
         raise ConfigError(str(e)) from None
-    plugins = ""
+    plugins, profile = "", load_profile(settings.cdap.profile)
     if resultant is None:
         manager = plugin_manager()
         resultant, plugins = resultant_of(manager), resultant_plugins(manager)
@@ -39,29 +42,19 @@ def plan_settings(
         extra_group=sync.extra_group,
         resultant=resultant,
         on_deletion=sync.on_deletion,
-        administrators=administrators(settings),
+        administrators=administrators(settings.admin.users),
         profile=settings.cdap.profile,
-        gives=given_accesses(settings),
+        gives={name: profile.resultant(name) for name in entity_types()},
         plugins=plugins,
     )
 
 
-def administrators(settings: Settings) -> frozenset[str]:
+def administrators(users: Iterable[str]) -> frozenset[str]:
     """Return the names that Ranger shows for the accounts of administrators: of its own, and of `admin.users`.
 
     Users can choose their first and last name in Ranger, so that one with a space may be anybody's.
     """
-    return frozenset({"Admin", "admin", *(name for name in settings.admin.users if " " not in name)})
-
-
-def given_accesses(settings: Settings) -> dict[str, tuple[str, ...]]:
-    """Return the access types of a creator by the profile, by entity type.
-
-    Raises:
-        ConfigError: there is no such profile.
-    """
-    profile = load_profile(settings.cdap.profile)
-    return {name: profile.resultant(name) for name in entity_types()}
+    return frozenset({"Admin", "admin", *(name for name in users if " " not in name)})
 
 
 def non_creators(settings: Settings, names: NameTransformation = AS_GIVEN) -> frozenset[str]:

@@ -1,9 +1,14 @@
-"""Protocol of the Ranger Admin client that writes policies."""
+"""The Ranger Admin client that writes policies, and the part of it that this takes."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
+from ranger_cdap.config import Settings
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.policy import Policy
 
 
@@ -24,3 +29,19 @@ class PolicyRest(Protocol):
 
     def delete_policy(self, policy_id: int) -> None:
         """Delete a policy."""
+
+
+def policy_rest(settings: Settings, given: PolicyRest | None = None) -> AbstractContextManager[PolicyRest]:
+    """Open the Ranger Admin client for `sync.username`, with at most `sync.rate` requests per second, or that `given`.
+
+    Nothing is sent yet.
+
+    Raises:
+        ConfigError: the account is not set, or the address or a file of certificates cannot be used.
+    """
+    sync = settings.sync
+    if given:
+        return nullcontext(given)
+    if settings.ranger.auth == "basic" and not sync.username:
+        raise ConfigError("`sync.username` is not set: it is the account by which grants are written into Ranger")
+    return RangerAdmin.connect(settings, sync.username, sync.password, rate=sync.rate, source=AccountSource.SYNC)

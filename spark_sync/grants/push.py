@@ -6,24 +6,23 @@ See docs/explanation/grants.md for what is written, what is never touched, and w
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.sign_in import AccountSource
 from spark_sync.grants.plan import PlanSettings, Step, plan
-from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.rights_of_others import Audited, joined, may_revoke, revoke_rights
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import StepOutcome
-from spark_sync.ledger.ledger import Ledger, LedgerChange
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_UNREAD, Life, State
+
+if TYPE_CHECKING:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 CHUNK: Final = 5_000
 """Outcomes recorded at a time; a kill in a long back-fill repeats at most these."""
@@ -34,17 +33,6 @@ PATIENCE: Final = 60.0
 SENDING: Final = "sending grants to Ranger"
 _SHOWN: Final = 50
 """Grants from one progress message to the next."""
-
-
-def ranger_admin(settings: Settings, *, rate: float = 0.0) -> RangerAdmin:
-    """Return a Ranger Admin client for `sync.username`, with at most `rate` requests per second; nothing is sent yet.
-
-    Raises:
-        ConfigError: the address or a file of certificates cannot be used.
-    """
-    return RangerAdmin.connect(
-        settings, settings.sync.username, settings.sync.password, rate=rate, source=AccountSource.SYNC
-    )
 
 
 class Pushed(NamedTuple):
@@ -60,11 +48,10 @@ class Pushed(NamedTuple):
 
 
 def push(
-    ledger: Ledger,
-    settings: Settings,
-    ranger: PolicyRest | None = None,
+    ledger: DeltaLedger,
+    rest: PolicyRest,
+    planning: PlanSettings,
     *,
-    planning: PlanSettings | None = None,
     executor: StepExecutor | None = None,
     audited: Audited = lambda _life, _policy: nullcontext(),
     progress: Callable[[str], None] = lambda _: None,
@@ -72,49 +59,39 @@ def push(
     """Send all pending changes and record the results.
 
     Args:
-        ranger: where policies are written; the Ranger Admin of the settings if `None`.
-        planning: `plan_settings(settings)`, if that is known already.
+        rest: where policies are written.
         executor: carries the steps out; one of `AT_A_TIME` and `PATIENCE` if `None`.
         audited: puts the removal of others' rights on deleted entities on record.
         progress: receives short messages that begin with `SENDING`.
-
-    Raises:
-        ConfigError: the settings do not go together.
-        PluginError: a plugin cannot be loaded.
     """
     if not (pending := ledger.lives(PUSH_STATES)):
         return Pushed([])
-    planning = planning or plan_settings(settings)
     executor = executor or StepExecutor(AT_A_TIME, PATIENCE)
-    connection: AbstractContextManager[PolicyRest] = (
-        nullcontext(ranger) if ranger else ranger_admin(settings, rate=settings.sync.rate)
-    )
     sent: list[StepOutcome] = []
-    with connection as rest:
-        # Others lose their rights on a deleted entity before the creator of the next one gets theirs.
-        ending = [life for life in pending if life.state is State.CLOSING]
-        ended = list(executor.carry_out(_lanes(ending, planning), rest))
-        ended, error = _without_rights_of_others(ended, ledger, rest, planning, audited)
-        if ended:
-            _record(ledger, ended)
-        stuck = {life.entity for life in ending} - {each.life.entity for each in ended}
-        stuck |= {each.life.entity for each in ended if each.life.state is State.CLOSING}
-        ledger.record(_waiting(pending, stuck, {each.life.entity: each.life for each in ended}))
-        others = [life for life in pending if life.state is not State.CLOSING and life.entity not in stuck]
-        while others:
-            again: list[StepOutcome] = []
-            for outcome in executor.carry_out(_lanes(others, planning), rest):
-                if outcome.again:
-                    again.append(outcome)
-                    continue
-                sent.append(outcome)
-                if len(sent) % _SHOWN == 0:
-                    progress(f"{SENDING}: {len(ended) + len(sent):,} of {len(pending):,}")
-                if len(sent) % CHUNK == 0:
-                    _record(ledger, sent[-CHUNK:])
-            _record(ledger, again)
-            others = [each.life for each in again]
-        _record(ledger, sent[len(sent) // CHUNK * CHUNK :])
+    # Others lose their rights on a deleted entity before the creator of the next one gets theirs.
+    ending = [life for life in pending if life.state is State.CLOSING]
+    ended = list(executor.carry_out(_lanes(ending, planning), rest))
+    ended, error = _without_rights_of_others(ended, ledger, rest, planning, audited)
+    if ended:
+        _record(ledger, ended)
+    stuck = {life.entity for life in ending} - {each.life.entity for each in ended}
+    stuck |= {each.life.entity for each in ended if each.life.state is State.CLOSING}
+    ledger.record(_waiting(pending, stuck, {each.life.entity: each.life for each in ended}))
+    others = [life for life in pending if life.state is not State.CLOSING and life.entity not in stuck]
+    while others:
+        again: list[StepOutcome] = []
+        for outcome in executor.carry_out(_lanes(others, planning), rest):
+            if outcome.again:
+                again.append(outcome)
+                continue
+            sent.append(outcome)
+            if len(sent) % _SHOWN == 0:
+                progress(f"{SENDING}: {len(ended) + len(sent):,} of {len(pending):,}")
+            if len(sent) % CHUNK == 0:
+                _record(ledger, sent[-CHUNK:])
+        _record(ledger, again)
+        others = [each.life for each in again]
+    _record(ledger, sent[len(sent) // CHUNK * CHUNK :])
     return Pushed([*ended, *sent], executor.error or error)
 
 
@@ -128,8 +105,8 @@ def _waiting(
             former = ended.get(life.entity)
             whose = f"the grant of `{former.holder}` on" if former else "what its creator had on"
             why = f": {former.reason}" if former and former.reason else ""
-            waiting = replace(life, reason=f"it waits until {whose} the former {life.entity} is revoked{why}")
-            changes += [LedgerChange(life.entity, (waiting,))] if waiting != life else []
+            waiting = f"it waits until {whose} the former {life.entity} is revoked{why}"
+            changes.append(LedgerChange(life, replace(life, reason=waiting)))
     return changes
 
 
@@ -138,7 +115,7 @@ def _lanes(lives: Iterable[Life], planning: PlanSettings) -> Iterator[list[Step]
 
 
 def _without_rights_of_others(
-    ended: Sequence[StepOutcome], ledger: Ledger, ranger: PolicyRest, planning: PlanSettings, audited: Audited
+    ended: Sequence[StepOutcome], ledger: DeltaLedger, ranger: PolicyRest, planning: PlanSettings, audited: Audited
 ) -> tuple[list[StepOutcome], RangerAdminError | None]:
     """Return the outcomes once others have lost their rights on deleted entities, or are to be reported.
 
@@ -160,6 +137,5 @@ def _without_rights_of_others(
     return [each._replace(life=done.get((each.life.entity, each.life.number), each.life)) for each in ended], error
 
 
-def _record(ledger: Ledger, outcomes: Iterable[StepOutcome]) -> None:
-    changed = (life for step, life, *_ in outcomes if life != step.life)
-    ledger.record([LedgerChange(life.entity, (life,)) for life in changed])
+def _record(ledger: DeltaLedger, outcomes: Iterable[StepOutcome]) -> None:
+    ledger.record((LedgerChange(step.life, life) for step, life, *_ in outcomes))

@@ -6,7 +6,7 @@ grant that a person took and a manual override stay as they are; of an edited po
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -19,7 +19,6 @@ from spark_sync.grants.plan import (
     CreateGrant,
     NoOp,
     PlanSettings,
-    Step,
     plan,
     possible_content,
     sent_contents,
@@ -40,19 +39,10 @@ def regranted(life: Life, there: Policy | None, settings: PlanSettings) -> Life:
     if wanted is None or not group.follows_settings or life.is_from_backup:
         return life
     accesses = life.accesses if set(life.accesses) == set(wanted) else tuple(a for a in ACCESS_TYPES if a in wanted)
-    change = _Change(
-        life,
-        there,
-        settings,
-        {"accesses": accesses, "terms": settings.terms},
-        group.is_outdated(wanted, settings.terms),
-    )
-    match life.state:
-        case State.KNOWN:
-            return change.of_known()
-        case State.APPLIED:
-            return change.of_applied()
-    return change.of_unsent()
+    given = {"accesses": accesses, "terms": settings.terms}
+    if life.state not in (State.KNOWN, State.APPLIED):
+        return life if accesses == life.accesses else _unsent(life, there, settings, given)
+    return _decided(life, there, settings, given, outdated=group.is_outdated(wanted, settings.terms))
 
 
 def is_changed(before: Life, after: Life) -> bool:
@@ -60,71 +50,41 @@ def is_changed(before: Life, after: Life) -> bool:
     return after != before and after.state in (State.PENDING, State.FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """A life, its policy, and what the settings give it; `outdated`: they differ from those that decided."""
-
-    life: Life
-    there: Policy | None
-    settings: PlanSettings
-    given: dict[str, Any]
-    outdated: bool
-
-    def of_known(self) -> Life:
-        if self.there is not None:
-            return self.life  # drift, which a person settles
-        if not self.given["accesses"]:
-            return replace(self.life, **self.given, reason=NO_ACCESS_BY_PROFILE) if self.outdated else self.life
-        pending, step = self._pending()
-        match step:
-            case CreateGrant():
-                return pending
-            case NoOp():
-                return self._refused(step)
-        return replace(self.life, **self.given, reason=NO_ACCESS_BY_PLUGIN) if self.outdated else self.life
-
-    def of_applied(self) -> Life:
-        life, there = self.life, self.there
-        if there is None:
-            return life  # taken, which a look finds
-        edited = content_of(there) != life.written
-        if life.terms is None and (edited or not _is_ours(life, there, self.settings)):
-            return replace(life, terms=MANUAL_TERMS)  # adopted, and no grant of ours
-        pending, step = self._pending()
-        match step:
-            case CreateGrant() if content_of(step.policy) == life.written and not (edited and self.outdated):
-                return self._in_terms()
-            case NoOp():
-                return self._refused(step)
+def _decided(
+    life: Life, there: Policy | None, settings: PlanSettings, given: dict[str, Any], *, outdated: bool
+) -> Life:
+    """Return a life with a grant, or without one by the settings; `outdated`: other settings decided it."""
+    is_known, edited = life.state is State.KNOWN, there is not None and content_of(there) != life.written
+    if is_known != (there is None):
+        return life  # drift, which a person settles, or taken, which a look finds
+    if is_known and not given["accesses"]:
+        return replace(life, **given, reason=NO_ACCESS_BY_PROFILE) if outdated else life
+    if there and life.terms is None and (edited or not _is_ours(life, there, settings)):
+        return replace(life, terms=MANUAL_TERMS)  # adopted, and no grant of ours
+    pending = life.become(State.PENDING, **given, reason="")
+    (step,) = plan([pending], settings)
+    if isinstance(step, NoOp):  # blocked, if its grant is not allowed any more; unchanged, if a plugin failed
+        return step.done if step.done.state is State.BLOCKED and outdated else life
+    if is_known and not isinstance(step, CreateGrant):
+        return replace(life, **given, reason=NO_ACCESS_BY_PLUGIN) if outdated else life
+    is_the_same = isinstance(step, CreateGrant) and content_of(step.policy) == life.written
+    if is_known or not is_the_same or (edited and outdated):
         return pending
+    # By the terms of today its policy is what it is.
+    return replace(life, **given) if outdated or life.terms is None else life
 
-    def of_unsent(self) -> Life:
-        """Return a life that the next push sends anyway, with other accesses; a killed run may have sent it before."""
-        life, there = self.life, self.there
-        if self.given["accesses"] == life.accesses:
-            return life
-        if there is None and life.policy_id < 0:
-            return replace(life, **self.given)
-        if there is None:
-            # Without accesses a killed run deleted it, having found it unedited; else a person did.
-            return life if life.accesses else replace(life, **self.given, **WITHOUT_GRANT)
-        content = content_of(there)
-        if content not in sent_contents(life, self.settings):
-            return replace(life, **self.given)  # edited, as the push finds too
-        return replace(life, **self.given, **seen(there), written=content)
 
-    def _pending(self) -> tuple[Life, Step]:
-        pending = self.life.become(State.PENDING, **self.given, reason="")
-        (step,) = plan([pending], self.settings)
-        return pending, step
-
-    def _in_terms(self) -> Life:
-        """Return the life with the terms of today, by which its policy is what it is."""
-        return replace(self.life, **self.given) if self.outdated or self.life.terms is None else self.life
-
-    def _refused(self, step: NoOp) -> Life:
-        """Return the life blocked, if its grant is not allowed any more; unchanged, if a plugin failed."""
-        return step.done if step.done.state is State.BLOCKED and self.outdated else self.life
+def _unsent(life: Life, there: Policy | None, settings: PlanSettings, given: dict[str, Any]) -> Life:
+    """Return a life that the next push sends anyway, with other accesses; a killed run may have sent it before."""
+    if there is None and life.policy_id < 0:
+        return replace(life, **given)
+    if there is None:
+        # Without accesses a killed run deleted it, having found it unedited; else a person did.
+        return life if life.accesses else replace(life, **given, **WITHOUT_GRANT)
+    content = content_of(there)
+    if content not in sent_contents(life, settings):
+        return replace(life, **given)  # edited, as the push finds too
+    return replace(life, **given, **seen(there), written=content)
 
 
 def _is_ours(life: Life, there: Policy, settings: PlanSettings) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.named_entities import allows, exact_entity, named_entities
@@ -19,8 +19,10 @@ from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import overwritten
 from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.ledger.ledger import Ledger
 from spark_sync.ledger.life import RIGHTS_LEFT, RIGHTS_UNREAD, Life, State
+
+if TYPE_CHECKING:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 Audited = Callable[[Life, Policy], AbstractContextManager[None]]
 """Puts a removal on record: for the life of a deleted entity, from this policy."""
@@ -32,23 +34,31 @@ _ROUNDS: Final = 3
 def by_entity(policies: Iterable[Policy], instance: str) -> dict[EntityId, list[Policy]]:
     """Return the policies that allow someone something, by the entities that they name."""
     found: dict[EntityId, list[Policy]] = {}
-    for policy in policies:
-        if allows(policy):
-            named = {each for one in (policy.resources, *policy.additional_resources) for each in named_entities(one)}
-            for _, entity in (each for each in named if each[0] == instance):
-                found.setdefault(entity, []).append(policy)
+    for policy in filter(allows, policies):
+        for entity in entities_of(policy, instance):
+            found.setdefault(entity, []).append(policy)
     return found
 
 
+def entities_of(policy: Policy, instance: str) -> set[EntityId]:
+    """Return the entities that a policy names."""
+    named = (each for one in (policy.resources, *policy.additional_resources) for each in named_entities(one))
+    return {entity for where, entity in named if where == instance}
+
+
 def left_on(
-    life: Life, named: Mapping[EntityId, Sequence[Policy]], ledger: Ledger, ranger: PolicyRest, planning: PlanSettings
+    life: Life,
+    named: Mapping[EntityId, Sequence[Policy]],
+    ledger: DeltaLedger,
+    ranger: PolicyRest,
+    planning: PlanSettings,
 ) -> Life:
     """Return a closed life with the rights of others on its entity as its reason."""
     found, _ = _others(life, named, ledger, ranger, planning)
     return replace(life, reason=_sentence(found))
 
 
-def shown_rights(ledger: Ledger) -> list[Life]:
+def shown_rights(ledger: DeltaLedger) -> list[Life]:
     """Return the closed lives on whose entities others have rights, as far as Ranger was read since their end."""
     return [life for life in ledger.lives_with_rights_left() if life.reason != RIGHTS_UNREAD]
 
@@ -65,7 +75,7 @@ def may_revoke(life: Life, planning: PlanSettings) -> bool:
 
 def revoke_rights(
     ended: Sequence[Life],
-    ledger: Ledger,
+    ledger: DeltaLedger,
     ranger: PolicyRest,
     planning: PlanSettings,
     audited: Audited = lambda _life, _policy: nullcontext(),
@@ -100,7 +110,11 @@ def revoke_rights(
 
 
 def _others(
-    life: Life, named: Mapping[EntityId, Sequence[Policy]], ledger: Ledger, ranger: PolicyRest, planning: PlanSettings
+    life: Life,
+    named: Mapping[EntityId, Sequence[Policy]],
+    ledger: DeltaLedger,
+    ranger: PolicyRest,
+    planning: PlanSettings,
 ) -> tuple[list[Policy], list[Policy]]:
     """Return the policies by which others have rights on an ended life's entity, and those that are to be revoked.
 
@@ -110,7 +124,7 @@ def _others(
     """
     if not (policies := named.get(life.entity)):
         return [], []
-    later = [each for each in ledger.lives_of(life.entity) if each.number > life.number]
+    later = [each for each in ledger.find_lives(entities=[life.entity]) if each.number > life.number]
     begun = min((each.begun.time for each in later if each.state is not State.UNCONFIRMED), default=None)
     ours = {each.policy_id for each in later}
     if begun is not None or may_revoke(life, planning):

@@ -20,20 +20,21 @@ from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, former_guids, seen
 from spark_sync.grants.own_right import OwnRight, touches
 from spark_sync.grants.plan import WITHOUT_GRANT
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import DOUBTED_STATES, RELEASED, Life, State
 
 _SEVERAL: Final = 2
 _WRITTEN: Final = (State.APPLIED, State.PENDING, State.FAILED)
 
-Found = Sequence[tuple[Life, Policy | None]]
-"""Lives, each with its newest policy in Ranger."""
 
-
-def went_back(found: Found, policies: Mapping[str, Policy], instance: str) -> list[tuple[Life, Life]] | None:
-    """Return the lives that are to be healed, before and after; `None` if nothing shows that Ranger went back.
+def went_back(
+    found: Sequence[tuple[Life, Policy | None]], policies: Mapping[str, Policy], instance: str
+) -> list[LedgerChange] | None:
+    """Return the lives that are to be healed; `None` if nothing shows that Ranger went back.
 
     Args:
-        found: all lives with a grant or a doubt, and those others of which a policy is there.
+        found: all lives with a grant or a doubt, and those others of which a policy is there, each with its newest
+            policy in Ranger.
         policies: all by their guids.
     """
     newest = max((there.id or -1 for life, there in found if there and there.id == life.policy_id), default=-1)
@@ -51,13 +52,13 @@ def went_back(found: Found, policies: Mapping[str, Policy], instance: str) -> li
         else:
             continue
         if after != life:
-            healed.append((life, after))
+            healed.append(LedgerChange(life, after, there))
     return healed
 
 
-def sentence(healed: Iterable[tuple[Life, Life]]) -> str:
+def sentence(healed: Iterable[LedgerChange]) -> str:
     """Return that Ranger went back, and how many lives are healed."""
-    written = [_is_written(before) for before, _ in healed]
+    written = [_is_written(each.before) for each in healed if each.before]
     return (
         f"Ranger went back to an older state, as after a restore: {sum(written)} lost or older grants to write again,"
         f" {len(written) - sum(written)} ended or taken ones to revoke again"

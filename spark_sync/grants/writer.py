@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ranger_cdap.cdap.grant import CREATORS_LABEL, FORMER_LABEL, MOST_COPIES
 from ranger_cdap.errors import ConflictingChange, NotFound, RequestRejected
@@ -120,7 +120,7 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, ranger: P
     if edited:
         written = life.written or wanted
         if reason := step.right.taken_from(ours):
-            return _taken(step, reason, **seen(ours))
+            return life.become(State.BLOCKED, reason=reason, taken=reason, **seen(ours))
         policy = replaced(ours, policy_items=[*step.right.out_of(ours).policy_items, *policy.policy_items])
         if given(policy) == given(ours):
             return _applied(step, ours, written=written)
@@ -130,10 +130,6 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, ranger: P
         answer = _beside_others(ranger.update_policy, policy, max(LISTED, len(ours.additional_resources) + 1))
     applied, reason = _applied(step, answer, written=written), overwritten(ours, answer)
     return replace(applied, state=State.BLOCKED, reason=reason) if reason else applied
-
-
-def _taken(step: CreateGrant, reason: str, **known: Any) -> Life:
-    return step.life.become(State.BLOCKED, reason=reason, taken=reason, **known)
 
 
 def _refused(step: CreateGrant, refusal: RequestRejected) -> Life:

@@ -76,7 +76,7 @@ def rejected_lines(state_dir: Path) -> int:
 def _lines_in(path: Path) -> int:
     try:
         with path.open("rb") as file:
-            return sum(_lines_of(letter) for letter in file)
+            return sum(map(_lines_of, file))
     except FileNotFoundError:
         return 0
     except OSError as e:
@@ -86,13 +86,9 @@ def _lines_in(path: Path) -> int:
 def _lines_of(letter: bytes) -> int:
     """Return the lines of a letter; 1 if it was cut off."""
     try:
-        return _count.decode(letter).lines
+        return _letter.decode(letter).lines
     except msgspec.MsgspecError:
         return 1
 
 
-class _Count(msgspec.Struct):
-    lines: int = 1
-
-
-_count = msgspec.json.Decoder(_Count)
+_letter: Final = msgspec.json.Decoder(DeadLetter)

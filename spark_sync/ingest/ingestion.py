@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.config import NetworkSettings, SourceSettings
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ingest.dead_letters import write_dead_letters
 from spark_sync.ingest.file_slices import slices_of
@@ -38,7 +38,7 @@ class Ingestion:
     messages that begin with the source.
     """
 
-    settings: Settings
+    network: NetworkSettings
     ledger: DeltaLedger
     spark: Callable[[], SparkSession]
     marks: Mapping[str, Watermark]
@@ -57,7 +57,7 @@ class Ingestion:
         stage = f"reading source {configured.name}"
         self.progress(stage)
         if source.stream is not None:
-            return self._stream(configured, source, source.stream(self.spark(), configured, self.settings.network))
+            return self._stream(configured, source, source.stream(self.spark(), configured, self.network))
         read = self.ledger.notes.files_read(configured.name)
         new = [file for file in list_files(configured) if file.path not in read]
         check_files(configured, self.marks.get(configured.name), read)
@@ -72,7 +72,7 @@ class Ingestion:
         return total
 
     def _reader(self, configured: SourceSettings, source: EventSource) -> SourceReader:
-        return SourceReader(source.reader, configured, self.settings.cdap.instance, self.now)
+        return SourceReader(source.reader, configured, self.ledger.instance, self.now)
 
     def _files(self, reader: SourceReader, tasks: Tasks, files: Sequence[SourceFile]) -> SourceReport:
         slices = [part for file in files for part in slices_of(file)]
@@ -98,7 +98,7 @@ class Ingestion:
 
         query = (
             frame.writeStream.trigger(availableNow=True)
-            .option("checkpointLocation", str(self.settings.sync.state_dir.absolute() / CHECKPOINTS / configured.name))
+            .option("checkpointLocation", str(self.ledger.directory / CHECKPOINTS / configured.name))
             .foreachBatch(take)
             .start()
         )
@@ -113,7 +113,7 @@ class Ingestion:
             nonlocal lines, rejected
             for reading in readings:
                 lines += reading.lines
-                rejected += write_dead_letters(reading.letters, self.settings.sync.state_dir)
+                rejected += write_dead_letters(reading.letters, self.ledger.directory)
                 yield reading.events
 
         stored = self.ledger.add_batches(events())

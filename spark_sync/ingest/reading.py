@@ -6,7 +6,7 @@ One way for few and for many: a run of few lines reads in its own process, a run
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -55,49 +55,30 @@ class SourceReader:
         Raises:
             ConfigError: its file is no longer regular, or cannot be read.
         """
-        found = _LinesSoFar(self)
+        lines = enumerate(read_slice(part, self.source.name), start=1)
         try:
-            for number, line in enumerate(read_slice(part, self.source.name), start=1):
-                found.add(line, part.path, part.start, number)
+            return self._read((line, part.path, part.start, number) for number, line in lines)
         except (FileNotFoundError, NotADirectoryError):
-            return _LinesSoFar(self).reading(is_there=False)
-        return found.reading()
+            return replace(self._read([]), is_there=False)
 
     def messages(self, lines: Iterable[Line]) -> Iterator[LinesRead]:
         """Read messages, in batches of bounded size."""
         rest = iter(lines)
         while batch := list(islice(rest, _LINES_OF_A_BATCH)):
-            found = _LinesSoFar(self)
-            for line, file, block in batch:
-                found.add(bytes_of(line), file, block, 1)
-            yield found.reading()
+            yield self._read((bytes_of(line), file, block, 1) for line, file, block in batch)
 
-
-@dataclass(slots=True)
-class _LinesSoFar:
-    """Content of the lines that were read so far."""
-
-    reader: SourceReader
-    lines: int = 0
-    rejected: int = 0
-    events: list[EntityEvent] = field(default_factory=list)
-    letters: list[DeadLetter] = field(default_factory=list)
-
-    def add(self, line: bytes, file: str, block: int, number: int) -> None:
-        self.lines += 1
-        reader = self.reader
-        reading = read_line(reader.line_reader, line, reader.source, reader.instance, reader.now)
-        self.events += reading.events
-        if reading.rejected is not None:
-            self.rejected += 1
-            if len(self.letters) < MOST_LETTERS:
-                shown = reading.shown or ""
-                self.letters.append(DeadLetter(reader.source.name, file, block, number, reading.rejected, shown))
-
-    def reading(self, *, is_there: bool = True) -> LinesRead:
-        letters = list(self.letters)
-        if more := self.rejected - len(letters):
-            letters.append(
-                replace(letters[-1], reason=f"{more:,} more lines after it were rejected", line="", lines=more)
-            )
-        return LinesRead(self.lines, event_batch(self.reader.instance, self.events), tuple(letters), is_there)
+    def _read(self, lines: Iterable[tuple[bytes, str, int, int]]) -> LinesRead:
+        """Read lines, each with its position: file, block, and number in it."""
+        count, rejected, events, letters = 0, 0, list[EntityEvent](), list[DeadLetter]()
+        for line, file, block, number in lines:
+            count += 1
+            reading = read_line(self.line_reader, line, self.source, self.instance, self.now)
+            events += reading.events
+            if reading.rejected is not None:
+                rejected += 1
+                letters.append(DeadLetter(self.source.name, file, block, number, reading.rejected, reading.shown or ""))
+                del letters[MOST_LETTERS:]
+        if more := rejected - len(letters):
+            reason = f"{more:,} more lines after it were rejected"
+            letters.append(replace(letters[-1], reason=reason, line="", lines=more))
+        return LinesRead(count, event_batch(self.instance, events), tuple(letters))

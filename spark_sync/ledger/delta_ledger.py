@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life
-from spark_sync.ledger.fold_progress import FoldProgress
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.histories import (
@@ -30,7 +30,7 @@ from spark_sync.ledger.histories import (
     may_concern,
     parts_of,
 )
-from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, History, LedgerChange, Scope
+from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, Decide, FoldProgress, LedgerChange, Scope, differences
 from spark_sync.ledger.ledger_queries import (
     EXISTING,
     LAST_CHANGE,
@@ -48,7 +48,7 @@ from spark_sync.ledger.ledger_rows import (
     CHANGES,
     LIVES,
     batches,
-    change_rows,
+    change_row,
     event_batch,
     event_of,
     life_of,
@@ -71,12 +71,17 @@ _KEPT_HOURS: Final = 7 * 24
 """Table versions younger than this stay for their readers."""
 _EVENTS_AT_A_TIME: Final = 100_000
 _IDS_A_QUERY: Final = 10_000
+_MOST_NAMES: Final = 1_000
+"""Names in a condition. With thousands a query takes seconds, and with more than 20,000 DataFusion crashes."""
 _NO_VERSIONS: Mapping[EntityId, tuple[str, ...]] = {}
 _NO_JOURNALS: Mapping[str, str] = {}
 
 
 class DeltaLedger:
-    """`spark_sync.ledger.ledger.Ledger` in Delta tables below one directory; one writer at a time (see `lease`)."""
+    """The memory of the sync job, of one CDAP instance: events, lives, baseline. All writes are idempotent.
+
+    It is in Delta tables below one directory; one writer at a time (see `lease`).
+    """
 
     def __init__(
         self, directory: Path, instance: str, spark: Callable[[], SparkSession] | None = None, *, few: int = FEW_EVENTS
@@ -91,7 +96,7 @@ class DeltaLedger:
             SyncError: the tables cannot be read or created.
         """
         self.directory = directory.absolute()
-        self._instance = instance
+        self.instance = instance
         self._spark = spark
         self._few = few
         self._tables = LedgerTables(directory)
@@ -102,8 +107,8 @@ class DeltaLedger:
         self._groups: tuple[tuple[TableVersion, TableVersion], list[tuple[GrantGroup, int]]] | None = None
 
     def add_events(self, events: Sequence[EntityEvent]) -> int:
-        """Implement `Ledger.add_events`."""
-        return self.add_batches([event_batch(self._instance, events)])
+        """Store the events whose (source, id) is new, CDAP's answers among them, and return their number."""
+        return self.add_batches([event_batch(self.instance, events)])
 
     def add_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Store the events of rows of `NEW_EVENTS`, as `add_events`; of several with one key the first counts."""
@@ -112,41 +117,42 @@ class DeltaLedger:
             new = self._unknown(some)
             if new.num_rows:
                 rounds = pa.repeat(round_, new.num_rows)
-                self._tables.append("events", new.append_column("round", rounds).to_batches())
+                self._tables.write("events", new.append_column("round", rounds).to_batches())
                 count += new.num_rows
         return count
 
-    def fold(self, decide: Callable[[History], LedgerChange | None]) -> None:
-        """Implement `Ledger.fold`; of many events `decide` runs where Spark's executors are."""
+    def fold(self, decide: Decide) -> None:
+        """Apply `decide` to each entity with events that are not folded yet, and record the changes in one step.
+
+        `decide` may run on another machine.
+         Of many events `decide` runs where Spark's executors are."""
         touched, events = self._touched()
         spark = self._spark if events > self._few else None
         tasks = on_spark(spark) if spark else here
         parts = map(self._part, parts_of(touched))
-        self._append_changes(list(tasks(partial(fold_part, decide, self._instance), parts)))
+        self._append_changes(list(tasks(partial(fold_part, decide, self.instance), parts)))
 
     def mark_folded(self, scope: Scope) -> None:
-        """Implement `Ledger.mark_folded`."""
+        """Note that everything in that scope is folded and recorded."""
         folded = self._progress().folded
         # Rounds count up by one; only if the progress was lost do the events hold more of them.
-        newest = folded + 1 if folded else self._one(self._queries.newest_round())["newest"]
+        newest = (
+            folded + 1 if folded else self._one(self._queries.rows("events", selected="max(round) AS newest"))["newest"]
+        )
         if newest is not None:
             self.notes.write(_PROGRESS, FoldProgress(newest, scope))
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
-        """Implement `Ledger.record`."""
-        rows = (row for change in changes for row in change_rows(self._instance, change))
+        """Write and drop lives by (entity, number), all or none."""
+        rows = (change_row(self.instance, change) for change in changes if change.after != change.before)
         self._append_changes(list(batches(CHANGES, rows)))
 
     def lives(self, states: Collection[State]) -> list[Life]:
-        """Implement `Ledger.lives`."""
+        """Return the lives in one of those states, by entity and number."""
         return self._lives(f"state IN ({quoted(*(state.value for state in states))})")
 
-    def lives_of(self, entity: EntityId) -> list[Life]:
-        """Implement `Ledger.lives_of`."""
-        return self._lives(f"entity = {quoted(str(entity))}")
-
     def lives_with_rights_left(self) -> list[Life]:
-        """Implement `Ledger.lives_with_rights_left`."""
+        """Return the closed lives on whose entities others have rights, or may have (`RIGHTS_LEFT`)."""
         return self._lives(f"state = {quoted(State.CLOSED.value)} AND reason LIKE {quoted(f'%{RIGHTS_LEFT}%')}")
 
     def lives_with_grants(self) -> list[Life]:
@@ -160,12 +166,12 @@ class DeltaLedger:
     ) -> list[Life]:
         """Return the lives that are one of each of these, by entity and number; an empty collection excludes none."""
         wanted = {
-            "entity": list(map(str, entities)),
+            "entity": list(map(str, entities)) if len(entities) <= _MOST_NAMES else [],
             "state": [state.value for state in states],
             "creator": list(creators),
         }
         conditions = (f"{column} IN ({quoted(*texts)})" for column, texts in wanted.items() if texts)
-        return self._lives(" AND ".join(conditions) or "true")
+        return self._lives(" AND ".join(conditions) or "true", entities if len(entities) > _MOST_NAMES else ())
 
     def decided_until(self) -> tuple[int | None, int]:
         """Return the time of the newest event that the last run decided, and the number of undecided events."""
@@ -183,20 +189,27 @@ class DeltaLedger:
 
     def ahead(self, now: int, latest: int) -> int:
         """Return the number of events that began later than `now`, or were received later than `latest`."""
-        found = self._one(self._queries.events(f"started > {now} OR received > {latest}", "count(*) AS ahead"))
+        found = self._one(self._queries.rows("events", f"started > {now} OR received > {latest}", "count(*) AS ahead"))
         return int(found["ahead"])
 
     def grant_groups(self) -> list[tuple[GrantGroup, int]]:
-        """Implement `Ledger.grant_groups`; counted again only if lives changed."""
+        """Return the groups of lives that are alike in everything settings decide, each with its size.
+
+        They are counted again only if lives changed.
+        """
         versions = self._tables.versions()
         lives = versions["changes"], versions["ledger"]
         if self._groups is None or self._groups[0] != lives:
-            self._groups = lives, self._count_groups()
+            selected = "state, type, accesses, terms, creator IS NOT NULL AS has_creator, count(*) AS lives"
+            rows = self._tables.query(f"{self._queries.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5")
+            groups = [({**row, "accesses": row["accesses"] or ()}, row["lives"]) for row in rows]
+            self._groups = lives, [(msgspec.convert(group, GrantGroup), size) for group, size in groups]
         return self._groups[1]
 
     def baseline(self) -> Baseline | None:
-        """Implement `Ledger.baseline`."""
-        row = next(self._tables.query(self._queries.newest_baseline()), None)
+        """Return the newest inventory; `None` without one."""
+        rows = self._tables.query(self._queries.rows("baseline"))
+        row = max(rows, key=lambda row: row["taken"], default=None)
         return None if row is None else Baseline(row["taken"], dict(row["journals"] or ()))
 
     def enter_baseline(
@@ -206,28 +219,33 @@ class DeltaLedger:
         versions: Mapping[EntityId, tuple[str, ...]] = _NO_VERSIONS,
         journals: Mapping[str, str] = _NO_JOURNALS,
     ) -> int:
-        """Implement `Ledger.enter_baseline`."""
+        """Enter an inventory: entities without an open life become known; return how many. All events are folded again.
+
+        `journals`: the journal of each source at that time.
+        """
         found = sorted(set(entities))
         existing = {row["entity"] for row in self._tables.query(self._queries.lives(EXISTING, "DISTINCT entity"))}
         former: dict[EntityId, list[Life]] = {}
         for old in self._lives(OF_OTHERS):
             former.setdefault(old.entity, []).append(old)
         missing = [entity for entity in found if str(entity) not in existing]
-        changed = {row["entity"] for row in self._tables.query(self._queries.changed_entities())}
+        changes = self._tables.query(self._queries.rows("changes", selected="DISTINCT entity"))
+        changed = {row["entity"] for row in changes}
         # The time first: after a kill here, creations up to that time no longer count, and repeating the command
         # enters the entities.
-        row = {"instance": self._instance, "taken": taken, "entities": len(found), "journals": list(journals.items())}
-        self._tables.append("baseline", batches(BASELINE, [row]))
+        row = {"instance": self.instance, "taken": taken, "entities": len(found), "journals": list(journals.items())}
+        self._tables.write("baseline", batches(BASELINE, [row]))
         self.record(
-            LedgerChange(entity, (life,), tuple(old.number for old in lives if old.state is State.UNCONFIRMED))
+            change
             for entity in missing
             if (lives := former.get(entity, [])) or str(entity) in changed
             if (life := known_life(entity, lives, taken, versions.get(entity)))
+            for change in differences(lives, [*(old for old in lives if old.state is not State.UNCONFIRMED), life])
         )
         others = (entity for entity in missing if entity not in former and str(entity) not in changed)
         first = (known_life(entity, (), taken, versions.get(entity)) for entity in others)
         # No other row has their keys, not even one of a dropped life, so they need not be changes.
-        self._tables.append("ledger", batches(LIVES, (life_row(self._instance, life) for life in first if life)))
+        self._tables.write("ledger", batches(LIVES, (life_row(self.instance, life) for life in first if life)))
         self.notes.write(_PROGRESS, FoldProgress())
         return len(missing)
 
@@ -275,25 +293,26 @@ class DeltaLedger:
     def _touched(self) -> tuple[set[EntityId], int]:
         """Return the entities whose lives the new events may change, and the number of these events."""
         touched, above, events = set[EntityId](), set[tuple[EntityId, str]](), 0
-        for row in self._tables.query(self._queries.new_events(self._progress())):
+        for row in self._tables.query(self._queries.new_events(self._progress(), concerns_others())):
             entity, events = entity_of(row), events + row["events"]
             if not row["child"]:
                 touched.add(entity)
-            if concerns_others(row):
+            if row["others"]:
                 above.add((entity, row["child"]))
         if above:
-            spaces = sorted({entity.parts[0] for entity, _ in above})
-            known = {entity_of(row): row["is_open"] for row in self._tables.query(self._queries.lives_in(spaces))}
+            inside = f"namespace IN ({quoted(*sorted({entity.parts[0] for entity, _ in above}))})"
+            lives = f"{self._queries.lives(inside, 'type, parts, bool_or(ended IS NULL) AS is_open')} GROUP BY 1, 2"
+            known = {entity_of(row): row["is_open"] for row in self._tables.query(lives)}
             if any(child for _, child in above):  # a check may mean what has no life yet
-                reported = map(entity_of, self._tables.query(self._queries.events_in(spaces)))
-                known = dict.fromkeys(reported, False) | known
+                own = self._queries.rows("events", f"{inside} AND coalesce(child, '') = ''", "DISTINCT type, parts")
+                known = dict.fromkeys(map(entity_of, self._tables.query(own)), False) | known
             touched |= {entity for entity, is_open in known.items() if is_reached(entity, above, is_open=is_open)}
         return touched, events
 
     def _part(self, entities: tuple[EntityId, ...]) -> HistoryPart:
         lives = self._tables.batches(self._queries.lives(is_one_of(entities)))
         return HistoryPart(
-            entities, tuple(lives), tuple(self._tables.batches(self._queries.events(may_concern(entities))))
+            entities, tuple(lives), tuple(self._tables.batches(self._queries.rows("events", may_concern(entities))))
         )
 
     def _append_changes(self, changes: Iterable[pa.RecordBatch]) -> None:
@@ -303,16 +322,18 @@ class DeltaLedger:
             last = self._one(LAST_CHANGE)["last"]
             sequence = pa.array(range(last + 1, last + 1 + rows.num_rows), pa.int64())
             place = CHANGES.get_field_index("sequence")
-            self._tables.append("changes", rows.set_column(place, CHANGES.field(place), sequence).to_batches())
+            self._tables.write("changes", rows.set_column(place, CHANGES.field(place), sequence).to_batches())
 
-    def _lives(self, condition: str) -> list[Life]:
-        """Return the lives, by entity and number."""
-        rows = self._tables.query(self._queries.lives(condition))
-        return sorted(map(life_of, rows), key=lambda life: (str(life.entity), life.number))
-
-    def _count_groups(self) -> list[tuple[GrantGroup, int]]:
-        rows = self._tables.query(self._queries.groups())
-        return [(msgspec.convert({**row, "accesses": row["accesses"] or ()}, GrantGroup), row["lives"]) for row in rows]
+    def _lives(self, condition: str, entities: Collection[EntityId] = ()) -> list[Life]:
+        """Return the lives, by entity and number; of the entities, if there are any."""
+        names = pa.array(map(str, entities), pa.string())
+        found = list[Life]()
+        for batch in self._tables.batches(self._queries.lives(condition)):
+            if entities:
+                batch = batch.cast(LIVES)
+                batch = batch.filter(pc.is_in(batch.column("entity"), value_set=names))
+            found += map(life_of, batch.to_pylist())
+        return sorted(found, key=lambda life: (str(life.entity), life.number))
 
     def _unknown(self, events: pa.Table) -> pa.Table:
         """Return those of the rows of `NEW_EVENTS` whose key is not stored, each key once."""
@@ -323,8 +344,8 @@ class DeltaLedger:
         seen = {
             (source, row["id"])
             for source, ids in by_source.items()
-            for start in range(0, len(ids), _IDS_A_QUERY)
-            for row in self._tables.query(self._queries.known_ids(source, ids[start : start + _IDS_A_QUERY]))
+            for some in (ids[start : start + _IDS_A_QUERY] for start in range(0, len(ids), _IDS_A_QUERY))
+            for row in self._tables.query(self._queries.known_ids(source, some))
         }
         new = []
         for key in keys:

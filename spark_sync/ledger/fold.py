@@ -14,7 +14,7 @@ from spark_sync.ledger.absence import Absence, Absences, Listed, absences_of, co
 from spark_sync.ledger.event import EntityEvent, Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import NO_ACCESS_TO_TYPE
-from spark_sync.ledger.ledger import History, LedgerChange
+from spark_sync.ledger.ledger import History, LedgerChange, differences
 from spark_sync.ledger.life import MANUAL, NOT_BY_REQUEST, Life, State
 from spark_sync.ledger.life_changes import contested, ended, restored, suspended
 from spark_sync.ledger.matching import Evidence, ExistenceAnswer, evidence_of
@@ -70,13 +70,9 @@ def baseline_position(taken: int) -> Position:
     return Position(taken + 1, after_creations=False, source="", id="")
 
 
-def refold(history: History, settings: FoldSettings) -> LedgerChange | None:
-    """Return the lives to write and the numbers to drop; `None` if nothing changes."""
-    before = {life.number: life for life in history.lives}
-    after = {life.number: life for life in fold(history.entity, history.events, history.lives, settings)}
-    changed = tuple(life for number, life in after.items() if before.get(number) != life)
-    dropped = tuple(number for number in before if number not in after)
-    return LedgerChange(history.entity, changed, dropped) if changed or dropped else None
+def refold(history: History, settings: FoldSettings) -> list[LedgerChange]:
+    """Return what the fold changes of an entity's lives."""
+    return differences(history.lives, fold(history.entity, history.events, history.lives, settings))
 
 
 @dataclass(frozen=True, slots=True)

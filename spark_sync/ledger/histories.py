@@ -6,7 +6,7 @@ A part is read by one query of lives and one of events; its histories are folded
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -16,9 +16,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types
 from spark_sync.ledger.event import ChangeKind, EntityEvent
-from spark_sync.ledger.ledger import History, LedgerChange
+from spark_sync.ledger.ledger import Decide, History
 from spark_sync.ledger.ledger_queries import quoted
-from spark_sync.ledger.ledger_rows import CHANGES, Row, change_rows, event_of, life_of
+from spark_sync.ledger.ledger_rows import CHANGES, Row, change_row, event_of, life_of
 from spark_sync.ledger.life import Life
 from spark_sync.ledger.matching import concerns
 
@@ -49,14 +49,6 @@ def entity_of(row: Row) -> EntityId:
     return EntityId(row["type"], tuple(row["parts"]))
 
 
-def concerns_others(row: Row) -> bool:
-    """Return whether an event, by `type`, `kind` and `child`, concerns what is in its entity, as `may_concern`."""
-    kind, type_ = row["kind"], row["type"]
-    deletes = kind == ChangeKind.DELETE.value and type_ in BELOW
-    replaces = kind == ChangeKind.CREATE.value and type_ in load_creations().replaced
-    return bool(row["child"]) or deletes or replaces
-
-
 def is_reached(entity: EntityId, above: Above, *, is_open: bool) -> bool:
     """Return whether a deletion, which concerns what exists, or a check may concern an entity below its own."""
     for type_ in entity_type(entity.type).path:
@@ -83,10 +75,14 @@ def may_concern(entities: Iterable[EntityId]) -> str:
     """Return the condition for events that may concern one of these entities."""
     listed = tuple(entities)
     homes = sorted({entity.parts[0] for entity in listed})
+    return f"{is_one_of(listed)} OR (namespace IN ({quoted(*homes)}) AND ({concerns_others()}))"
+
+
+def concerns_others() -> str:
+    """Return the condition for events that concern what is in their entity."""
     deletes = f"kind = {quoted(ChangeKind.DELETE.value)} AND type IN ({quoted(*BELOW)})"
     replaces = f"kind = {quoted(ChangeKind.CREATE.value)} AND type IN ({quoted(*load_creations().replaced)})"
-    others = f"({deletes}) OR ({replaces}) OR coalesce(child, '') <> ''"
-    return f"{is_one_of(listed)} OR (namespace IN ({quoted(*homes)}) AND ({others}))"
+    return f"({deletes}) OR ({replaces}) OR coalesce(child, '') <> ''"
 
 
 def histories(part: HistoryPart) -> Iterator[History]:
@@ -103,10 +99,9 @@ def histories(part: HistoryPart) -> Iterator[History]:
         yield History(entity, tuple(event for event in told if concerns(entity, event)), tuple(lives[entity]))
 
 
-def fold_part(decide: Callable[[History], LedgerChange | None], instance: str, part: HistoryPart) -> pa.RecordBatch:
+def fold_part(decide: Decide, instance: str, part: HistoryPart) -> pa.RecordBatch:
     """Return what `decide` changes of a part's lives, as rows of `CHANGES` without their sequence."""
-    changes = (change for history in histories(part) if (change := decide(history)))
-    rows = [row for change in changes for row in change_rows(instance, change)]
+    rows = [change_row(instance, change) for history in histories(part) for change in decide(history)]
     return pa.RecordBatch.from_pylist(rows, schema=CHANGES)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from filelock import BaseFileLock, FileLock, Timeout
+from filelock import FileLock, Timeout
 
 from ranger_cdap.errors import LeaseHeld, SyncError, reason
 
@@ -26,8 +26,18 @@ def lease(directory: Path) -> Iterator[None]:
         LeaseHeld: another process holds it; the message says which.
         SyncError: the directory cannot be created or written, or others can write to it.
     """
-    lock = _locked(directory)
-    holder = directory / HOLDER
+    check_directory(directory)
+    lock, holder = FileLock(directory / "lease.lock", timeout=0), directory / HOLDER
+    try:
+        lock.acquire()
+    except Timeout:
+        try:
+            who = holder.read_text(encoding="utf-8")
+        except OSError:
+            who = "another process"
+        raise LeaseHeld(f"a sync run is in progress in `{directory}`, held by {who}; try again later") from None
+    except OSError as e:
+        raise _unusable(directory, reason(e)) from e
     try:
         with contextlib.suppress(OSError):  # it only serves the message of the next run
             holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
@@ -57,32 +67,6 @@ def check_directory(directory: Path) -> None:
         )
     if not os.access(directory, os.R_OK | os.X_OK):
         raise _unusable(directory, "it cannot be read")
-
-
-def check_lease(directory: Path) -> None:
-    """Check that the lease of a state directory is free, by acquiring and releasing it.
-
-    Raises:
-        LeaseHeld: another process holds it; the message says which.
-        SyncError: the directory cannot be created or written, or others can write to it.
-    """
-    _locked(directory).release()
-
-
-def _locked(directory: Path) -> BaseFileLock:
-    check_directory(directory)
-    lock = FileLock(directory / "lease.lock", timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        try:
-            who = (directory / HOLDER).read_text(encoding="utf-8")
-        except OSError:
-            who = "another process"
-        raise LeaseHeld(f"a sync run is in progress in `{directory}`, held by {who}; try again later") from None
-    except OSError as e:
-        raise _unusable(directory, reason(e)) from e
-    return lock
 
 
 def _unusable(directory: Path, why: str) -> SyncError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from spark_sync.ledger.event import NEVER, Stage
-from spark_sync.ledger.fold_progress import FoldProgress
+from spark_sync.ledger.ledger import FoldProgress
 from spark_sync.ledger.ledger_rows import CHANGES, EVENTS, LIVES
 from spark_sync.ledger.life import UNDECIDED_STATES, State
 
@@ -74,69 +74,38 @@ class LedgerQueries:
 
     def lives(self, condition: str, selected: str = "*") -> str:
         """Select from the newest row of each life; `condition` may also query `lives`."""
-        return f"{self._newest_lives} SELECT {selected} FROM lives WHERE {condition}"
+        names, here = columns(LIVES.names), f"instance = {quoted(self.instance)}"
+        return (
+            f"{_NEWEST}, lives AS (SELECT {names} FROM ledger AS old WHERE {here} AND {_UNCHANGED}"
+            f" UNION ALL SELECT {names} FROM newest WHERE {here} AND NOT dropped)"
+            f" SELECT {selected} FROM lives WHERE {condition}"
+        )
 
-    def events(self, condition: str, selected: str = "*") -> str:
-        """Select from the events."""
-        return f"SELECT {selected} FROM events WHERE {self._here} AND ({condition})"
+    def rows(self, table: str, condition: str = "true", selected: str = "*") -> str:
+        """Select from the rows of a table."""
+        return f"SELECT {selected} FROM {table} WHERE instance = {quoted(self.instance)} AND ({condition})"
 
-    def new_events(self, progress: FoldProgress) -> str:
-        """Select what says which entities the events that are to be folded concern, and their number."""
-        selected = "type, parts, kind, coalesce(child, '') AS child"
-        return f"{self.events(_is_new(progress), f'{selected}, count(*) AS events')} GROUP BY 1, 2, 3, 4"
-
-    def lives_in(self, namespaces: Iterable[str]) -> str:
-        """Select the entities in namespaces that have lives, and whether one is open."""
-        selected = "type, parts, bool_or(ended IS NULL) AS is_open"
-        return f"{self.lives(f'namespace IN ({quoted(*namespaces)})', selected)} GROUP BY 1, 2"
-
-    def events_in(self, namespaces: Iterable[str]) -> str:
-        """Select the entities in namespaces of which events were ever reported."""
-        own = "coalesce(child, '') = ''"
-        return self.events(f"namespace IN ({quoted(*namespaces)}) AND {own}", "DISTINCT type, parts")
-
-    def known_ids(self, source: str, ids: Sequence[str]) -> str:
+    def known_ids(self, source: str, ids: Iterable[str]) -> str:
         """Select those ids of a source, of whatever instance, that are stored."""
         return f"SELECT id FROM events WHERE source = {quoted(source)} AND id IN ({quoted(*ids)})"
 
-    def changed_entities(self) -> str:
-        """Select the entities of which `changes` has a row."""
-        return f"SELECT DISTINCT entity FROM changes WHERE {self._here}"
+    def new_events(self, progress: FoldProgress, others: str) -> str:
+        """Select what says which entities the events that are to be folded concern, and their number.
 
-    def newest_round(self) -> str:
-        """Select the last round of events."""
-        return self.events("true", "max(round) AS newest")
+        `others`: the condition for events that concern what is in their entity.
+        """
+        selected = f"type, parts, coalesce(child, '') AS child, {others} AS others, count(*) AS events"
+        return self.rows("events", _is_new(progress), selected) + " GROUP BY 1, 2, 3, 4"
 
     def decided_until(self, progress: FoldProgress) -> str:
         """Select the time of the newest event before those of `young_events`, and the number of events after them."""
         old = f"round <= {progress.folded} AND NOT coalesce({_waits(progress)}, false)"
         newest = f"max(time) FILTER (WHERE {old}) AS newest"
-        return self.events("true", f"{newest}, count(*) FILTER (WHERE round > {progress.folded}) AS waiting")
+        return self.rows("events", "true", f"{newest}, count(*) FILTER (WHERE round > {progress.folded}) AS waiting")
 
     def young_events(self, progress: FoldProgress) -> str:
         """Select the events of folded rounds that were possibly too young to be decided."""
-        return self.events(f"round <= {progress.folded} AND {_waits(progress)}")
-
-    def groups(self) -> str:
-        """Select `GrantGroup`s and their sizes."""
-        selected = "state, type, accesses, terms, creator IS NOT NULL AS has_creator, count(*) AS lives"
-        return f"{self.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5"
-
-    def newest_baseline(self) -> str:
-        """Select the newest inventory."""
-        return f"SELECT taken, journals FROM baseline WHERE {self._here} ORDER BY taken DESC LIMIT 1"
-
-    @property
-    def _here(self) -> str:
-        return f"instance = {quoted(self.instance)}"
-
-    @property
-    def _newest_lives(self) -> str:
-        names = columns(LIVES.names)
-        return (
-            f"{_NEWEST}, lives AS (SELECT {names} FROM ledger AS old WHERE {self._here} AND {_UNCHANGED}"
-            f" UNION ALL SELECT {names} FROM newest WHERE {self._here} AND NOT dropped)"
-        )
+        return self.rows("events", f"round <= {progress.folded} AND {_waits(progress)}")
 
 
 def _is_new(progress: FoldProgress) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from ranger_cdap.cdap.entity import EntityId, entity_type
+from ranger_cdap.cdap.entity import entity_type
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life
@@ -128,21 +128,24 @@ def event_of(row: Row) -> EntityEvent:
     return msgspec.convert({"entity": entity, **{name: row[name] for name in EVENT_FIELDS}}, EntityEvent)
 
 
-def change_rows(instance: str, change: LedgerChange) -> Iterator[dict[str, Any]]:
-    """Return a row of `CHANGES`, but for `sequence`, for each life that a change writes or drops."""
-    for life in change.lives:
-        yield life_row(instance, life) | {"dropped": False}
-    written = {life.number for life in change.lives}
-    for number in change.dropped:
-        if number in written:
-            continue
-        yield {"instance": instance, "entity": str(change.entity), "number": number, "dropped": True}
+def change_row(instance: str, change: LedgerChange) -> dict[str, Any]:
+    """Return a row of `CHANGES`, but for `sequence`."""
+    if change.after:
+        return life_row(instance, change.after) | {"dropped": False}
+    return {"instance": instance, "entity": str(change.life.entity), "number": change.life.number, "dropped": True}
 
 
 def life_row(instance: str, life: Life) -> dict[str, Any]:
     """Return a row of `LIVES`."""
     begun, ended = life.begun, life.ended
-    return _place(instance, life.entity) | {
+    parts, (namespace, application) = life.entity.parts, _places(life.entity.type)
+    return {
+        "instance": instance,
+        "entity": str(life.entity),
+        "type": life.entity.type,
+        "parts": parts,
+        "namespace": None if namespace is None else parts[namespace],
+        "application": None if application is None else parts[application],
         "begun": begun.time,
         "begun_source": begun.source,
         "begun_id": begun.id,
@@ -179,18 +182,6 @@ def batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     rest = iter(rows)
     while some := list(islice(rest, _ROWS_OF_A_BATCH)):
         yield pa.RecordBatch.from_pylist(some, schema=schema)
-
-
-def _place(instance: str, entity: EntityId) -> dict[str, Any]:
-    parts, (namespace, application) = entity.parts, _places(entity.type)
-    return {
-        "instance": instance,
-        "entity": str(entity),
-        "type": entity.type,
-        "parts": parts,
-        "namespace": None if namespace is None else parts[namespace],
-        "application": None if application is None else parts[application],
-    }
 
 
 @cache

@@ -83,21 +83,18 @@ class LedgerTables:
                     return
             yield batch
 
-    def append(self, name: str, batches: Iterable[pa.RecordBatch]) -> None:
-        """Append rows to a table, all or none.
+    def write(self, name: str, batches: Iterable[pa.RecordBatch], *, replacing: bool = False) -> None:
+        """Append rows to a table or replace all by them, all or none.
 
         Raises:
             SyncError: it cannot be written.
         """
-        self._write(name, batches, replacing=False)
-
-    def replace(self, name: str, batches: Iterable[pa.RecordBatch]) -> None:
-        """Replace all rows of a table, all or none.
-
-        Raises:
-            SyncError: it cannot be written.
-        """
-        self._write(name, batches, replacing=True)
+        schema = TABLES[name]
+        reader = pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in batches))
+        with _errors(self._directory), _private_files():
+            self._refresh()
+            mode: Final = "overwrite" if replacing else "append"
+            write_deltalake(self._tables[name], reader, mode=mode, writer_properties=_COMPRESSION)
 
     def rewrite(self, name: str, sql: str) -> None:
         """Replace all rows of a table by those of a query, all or none.
@@ -105,7 +102,7 @@ class LedgerTables:
         Raises:
             SyncError: a table cannot be read or written.
         """
-        self.replace(name, self.batches(sql))
+        self.write(name, self.batches(sql), replacing=True)
 
     def compact(self, name: str) -> None:
         """Put the small files of a table together; its rows stay.
@@ -156,14 +153,6 @@ class LedgerTables:
                     table = self._tables[name] = DeltaTable(self._directory / name)
                 version = table.version()
                 self._seen[name] = _Seen(found.st_ino, found.st_mtime_ns, version, _stamp(log, version))
-
-    def _write(self, name: str, batches: Iterable[pa.RecordBatch], *, replacing: bool) -> None:
-        schema = TABLES[name]
-        reader = pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in batches))
-        with _errors(self._directory), _private_files():
-            self._refresh()
-            mode: Final = "overwrite" if replacing else "append"
-            write_deltalake(self._tables[name], reader, mode=mode, writer_properties=_COMPRESSION)
 
     def _opened(self, name: str, schema: pa.Schema) -> DeltaTable:
         with _errors(self._directory), _private_files():

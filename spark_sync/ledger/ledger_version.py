@@ -30,12 +30,14 @@ class TableVersion(msgspec.Struct, frozen=True):
 TableVersions = Mapping[str, TableVersion]
 
 
-def verify(ledger: DeltaLedger) -> None:
-    """Check that each table holds at least what it held after the last run.
+def verify(ledger: DeltaLedger, *, noting: bool = False) -> TableVersions:
+    """Check that each table holds at least what it held after the last run; return the present versions.
+
+    `noting`: as by `note_versions`.
 
     Raises:
         LedgerLost: one is older, or another one.
-        SyncError: the ledger cannot be read.
+        SyncError: the ledger cannot be read, or written.
     """
     now, before = ledger.marks(), ledger.notes.read(VERSIONS, dict[str, TableVersion])
     if before is None and any(mark.version for mark in now.values()):
@@ -46,6 +48,9 @@ def verify(ledger: DeltaLedger) -> None:
             raise lost(f"table `{table}` of the ledger in `{ledger.directory}` is not the one of the last run")
         if found.version < mark.version:
             raise lost(f"table `{table}` of the ledger in `{ledger.directory}` is older than after the last run")
+    if noting and now != before:
+        ledger.notes.write(VERSIONS, now)
+    return now
 
 
 def note_versions(ledger: DeltaLedger) -> None:

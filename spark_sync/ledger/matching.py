@@ -15,7 +15,7 @@ from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Stage
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.recorded_request import RecordedRequest, match_checks, since, without_spared
+from spark_sync.ledger.recorded_request import RecordedRequest, match_checks, without_spared
 from spark_sync.ledger.refusal import Refusals
 from spark_sync.ledger.request import UNKNOWN, EntityRequest, Interval
 
@@ -286,7 +286,7 @@ def _open(check: EntityEvent, settings: FoldSettings) -> EntityRequest:
         entity=check.entity,
         kind=check.kind,
         users=frozenset({settings.creator_of(check)}),
-        interval=since(check),
+        interval=Interval.of_check(check, NEVER),
         outcome=Outcome.UNCLEAR,
         position=check.position,
         version=check.version,

@@ -48,7 +48,7 @@ class Notes:
         self._refresh("notes", self._read_notes)
         last = max((row["sequence"] for row in self._notes.values()), default=0)
         text = msgspec.json.encode(value).decode()
-        self._tables.append(
+        self._tables.write(
             "notes",
             batches(NOTES, [{"instance": self._instance, "name": name, "value": text, "sequence": last + 1}]),
         )
@@ -61,7 +61,7 @@ class Notes:
     def add_files(self, source: str, paths: Iterable[str]) -> None:
         """Note that files were read, all or none. None of them is read again while a file of that name exists."""
         if new := sorted(set(paths) - self.files_read(source)):
-            self._tables.append("files", batches(FILES, ({"source": source, "path": path} for path in new)))
+            self._tables.write("files", batches(FILES, ({"source": source, "path": path} for path in new)))
             # Only the holder of the lease writes: what was added is all that changed.
             self._files.setdefault(source, set()).update(new)
             self._seen["files"] = self._tables.versions()["files"]
@@ -70,7 +70,7 @@ class Notes:
         """Forget the files that are gone, but for the newest of each source: it says which files are new."""
         self._refresh("files", self._read_files)
         newest = {max(paths) for paths in self._files.values()}
-        self.forget_files(lambda path: path not in newest and _is_gone(path))
+        self.forget_files(lambda path: path not in newest and is_gone(path))
 
     def forget_files(self, is_forgotten: Callable[[str], bool]) -> None:
         """Forget some of the files that were read: one that is there will be read again."""
@@ -78,7 +78,7 @@ class Notes:
         known = [{"source": source, "path": path} for source, paths in self._files.items() for path in sorted(paths)]
         kept = [row for row in known if not is_forgotten(row["path"])]
         if len(kept) < len(known):
-            self._tables.replace("files", batches(FILES, kept))
+            self._tables.write("files", batches(FILES, kept), replacing=True)
 
     def _refresh(self, name: str, read: Callable[[], None]) -> None:
         if (version := self._tables.versions()[name]) != self._seen.get(name):
@@ -95,7 +95,8 @@ class Notes:
         self._files = files
 
 
-def _is_gone(path: str) -> bool:
+def is_gone(path: str) -> bool:
+    """Return whether a file is certainly not there."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -32,10 +32,7 @@ class RecordedRequest:
         record, check = self.record, self.check
         if check is None:
             return Interval(record.started, self.ended, store=record.source, stored=self.stored)
-        return Interval(
-            check.started, max(self.ended, check.started), check.clock, check.source, check.received, record.source,
-            self.stored, check.received - check.started,
-        )  # fmt: skip
+        return Interval.of_check(check, max(self.ended, check.started), record.source, self.stored)
 
 
 def match_checks(
@@ -102,7 +99,8 @@ def without_spared(
         for each in checked
         if each.check and each.record.kind is ChangeKind.DELETE
     ]
-    deletions += [Deletion(each, each, since(each)) for each in open_checks if each.kind is ChangeKind.DELETE]
+    opened = (each for each in open_checks if each.kind is ChangeKind.DELETE)
+    deletions += [Deletion(each, each, Interval.of_check(each, NEVER)) for each in opened]
     spared = refusals.spared(deletions, settings.skew)
 
     def is_spared(each: RecordedRequest) -> bool:
@@ -110,10 +108,3 @@ def without_spared(
         return failed and each.check is not None and each.check.check in spared
 
     return [replace(each, outcome=Outcome.NOTHING) if is_spared(each) else each for each in checked]
-
-
-def since(check: EntityEvent) -> Interval:
-    """Return the interval of a request without a record."""
-    return Interval(
-        check.started, NEVER, check.clock, check.source, check.received, behind=check.received - check.started
-    )

@@ -116,8 +116,5 @@ def _is_of_one_record(refusal: EntityEvent, record: EntityEvent) -> bool:
 
 def _may_be_during(check: EntityEvent, interval: Interval, skew: int) -> bool:
     """Return whether a check may have been made while a request took effect."""
-    at = Interval(
-        check.started, check.started, check.clock, check.source, check.received, check.source, check.received,
-        check.received - check.started,
-    )  # fmt: skip
+    at = Interval.of_check(check, check.started, check.source, check.received)
     return not (at.precedes(interval, skew) or interval.precedes(at, skew))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.ledger.event import NEVER, ChangeKind, Outcome, Position
+from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome, Position
 
 UNKNOWN: Final = ""
 """The user of a request whom no source names."""
@@ -35,6 +35,12 @@ class Interval:
     store: str = ""
     stored: int = NEVER
     behind: int = 0
+
+    @classmethod
+    def of_check(cls, check: EntityEvent, ended: int, store: str = "", stored: int = NEVER) -> Interval:
+        """Return the interval from a journalled check on; `store`, `stored`: of the record of its request."""
+        behind = check.received - check.started
+        return cls(check.started, ended, check.clock, check.source, check.received, store, stored, behind)
 
     def precedes(self, other: Interval, skew: int) -> bool:
         """Return whether this one was certainly over before the other one began.

@@ -14,7 +14,11 @@ from deltalake import DeltaTable
 
 from ranger_cdap.doctor.ledger import log_files, reason_of, spoiled_file
 from ranger_cdap.errors import SyncError, reason
+from spark_sync.ledger.delta_ledger import DeltaLedger
+from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger_tables import TABLES, LedgerTables
+from spark_sync.ledger.ledger_version import note_versions
+from spark_sync.ledger.notes import is_gone
 
 NEEDLESS: Final = frozenset({"files", "notes"})
 """Tables whose rows make no grant: without them, something is read or folded again."""
@@ -37,6 +41,26 @@ class Salvaged:
         return bool(self.lost) and self.table not in NEEDLESS
 
 
+def repair_ledger(state: Path, instance: str, *, now: int) -> list[Salvaged]:
+    """Make spoiled tables anew, under the lease; `now` is in epoch milliseconds.
+
+    If rows are lost on which grants depend, runs stop with `LedgerLost` until a baseline. If events are, the event
+    files that are there are read again.
+
+    Raises:
+        LeaseHeld: a run is in progress.
+        SyncError: a table cannot be written.
+    """
+    with lease(state):
+        made = salvage(state, now)
+        ledger = DeltaLedger(state, instance)
+        if any(each.table == "events" and each.lost for each in made):
+            ledger.notes.forget_files(lambda path: not is_gone(path))
+        if made and not any(each.lacks_facts for each in made):
+            note_versions(ledger)
+    return made
+
+
 def salvage(state: Path, now: int) -> list[Salvaged]:
     """Make each table with a spoiled file anew, and keep it as `TABLE.spoiled-NOW`; under the lease.
 
@@ -52,7 +76,7 @@ def salvage(state: Path, now: int) -> list[Salvaged]:
         tables = LedgerTables(state / _ANEW)
         for name in names:
             rows, lost = _readable(state / name, TABLES[name])
-            tables.append(name, rows)
+            tables.write(name, rows)
             made.append(Salvaged(name, sum(each.num_rows for each in rows), lost, state / f"{name}.spoiled-{now}"))
         for each in made:
             (state / each.table).rename(each.spoiled)

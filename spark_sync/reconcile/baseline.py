@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ranger_cdap.cdap.inventory import MARGIN, Inventory, read_inventory
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import LedgerLost
-from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger_version import note_versions, verify
 from spark_sync.reconcile.lost_ledger import forget_undecided
@@ -56,18 +54,11 @@ def enter_baseline(settings: Settings, inventory: Inventory) -> BaselineReport:
                 check_files(source, marks.get(source.name), ledger.notes.files_read(source.name))
         except LedgerLost:
             forget_undecided(ledger)
-        journals = journals_of(marks, inventory.taken)
+        # Entities created after the listing, `MARGIN` after `taken`, and before a journal began would be unknown.
+        journals = {name: mark.service for name, mark in marks.items() if mark.since <= inventory.taken + MARGIN}
         became_known = ledger.enter_baseline(inventory.taken, inventory.entities, inventory.versions, journals)
         for source in sources:
             if gone := gone_as_read(source, marks.get(source.name)):
                 ledger.notes.add_files(source.name, [gone])
         note_versions(ledger)
     return BaselineReport(inventory.taken, len(inventory.entities), became_known)
-
-
-def journals_of(marks: Mapping[str, Watermark], taken: int) -> dict[str, str]:
-    """Return the journals, by source, that had begun when CDAP was listed, which is `MARGIN` after `taken`.
-
-    Entities created after the listing and before a journal began would be unknown.
-    """
-    return {name: mark.service for name, mark in marks.items() if mark.since <= taken + MARGIN}

@@ -19,7 +19,7 @@ from typing import Any, Final
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import CdapError, CdapNotFound, CdapUnreachable
 from ranger_cdap.service.decisions.evaluation_client import MayGet
-from spark_sync.reconcile.confirmation import CdapAnswer, answers
+from spark_sync.reconcile.confirmation import CdapAnswer
 from spark_sync.reconcile.inventory import fill_path
 from spark_sync.sources.cdap_http import CdapHttp
 
@@ -70,16 +70,25 @@ def ask(entities: Iterable[EntityId], cdap: CdapHttp, may_get: MayGet) -> dict[E
     if _shown(cdap, ALWAYS_THERE) is not Shown.IT:
         logger.warning("CDAP at `%s` does not show the namespace `default`; confirmation is skipped", cdap.url)
         return {}
-    asking = _ConfirmationRound(cdap, may_get)
-    seen = {entity: found for entity in entities if (found := asking.view_of(entity)) is not None}
+    seen, failures = dict[EntityId, _EntityView](), 0
+    for entity in entities:
+        if entity.type not in existence_queries() or failures >= MOST_FAILURES:
+            continue
+        allowed = may_get(entity)
+        try:
+            shown = _shown(cdap, entity, raises=True)
+        except CdapUnreachable as e:
+            failures += 1
+            logger.warning("CDAP did not confirm whether an entity exists: %s", e)
+            continue
+        allowed = allowed and shown is Shown.NOTHING and may_get(entity)
+        seen[entity] = _EntityView(shown, allowed, _author(cdap, entity) if shown is Shown.IT else _NOBODY)
     cdap_answers = _shown(cdap, ALWAYS_THERE) is Shown.IT
-
-    def existence(entity: EntityId) -> CdapAnswer | None:
-        found = seen[entity]
-        exists = proved(found.shown, cdap_answers=cdap_answers, may_get=found.may_get)
-        return None if exists is None else CdapAnswer(exists, *found.author)
-
-    return answers(seen, existence)
+    proofs = (
+        (entity, found, proved(found.shown, cdap_answers=cdap_answers, may_get=found.may_get))
+        for entity, found in seen.items()
+    )
+    return {entity: CdapAnswer(exists, *found.author) for entity, found, exists in proofs if exists is not None}
 
 
 @cache
@@ -101,38 +110,17 @@ class _EntityView:
     author: tuple[str, int]
 
 
-class _ConfirmationRound:
-    """Round of requests, ended by too many missing answers."""
-
-    def __init__(self, cdap: CdapHttp, may_get: MayGet) -> None:
-        self._cdap = cdap
-        self._may_get = may_get
-        self._failures = 0
-
-    def view_of(self, entity: EntityId) -> _EntityView | None:
-        if entity.type not in existence_queries() or self._failures >= MOST_FAILURES:
-            return None
-        may_get = self._may_get(entity)
-        try:
-            shown = _shown(self._cdap, entity, raises=True)
-        except CdapUnreachable as e:
-            self._failures += 1
-            logger.warning("CDAP did not confirm whether an entity exists: %s", e)
-            return None
-        may_get = may_get and shown is Shown.NOTHING and self._may_get(entity)
-        return _EntityView(shown, may_get, self._author(entity) if shown is Shown.IT else _NOBODY)
-
-    def _author(self, entity: EntityId) -> tuple[str, int]:
-        """Return the author and time of the oldest version; `("", 0)` if CDAP does not name them."""
-        if not (uri := existence_queries()[entity.type].versions):
-            return _NOBODY
-        name = entity.parts[-1]
-        query = {"latestOnly": "false", "nameFilter": name, "nameFilterType": "EQUALS"}
-        try:
-            answer = self._cdap.get_json(fill_path(uri, entity), query)
-        except CdapError:
-            return _NOBODY
-        return oldest_author(answer, name)
+def _author(cdap: CdapHttp, entity: EntityId) -> tuple[str, int]:
+    """Return the author and time of the oldest version; `("", 0)` if CDAP does not name them."""
+    if not (uri := existence_queries()[entity.type].versions):
+        return _NOBODY
+    name = entity.parts[-1]
+    query = {"latestOnly": "false", "nameFilter": name, "nameFilterType": "EQUALS"}
+    try:
+        answer = cdap.get_json(fill_path(uri, entity), query)
+    except CdapError:
+        return _NOBODY
+    return oldest_author(answer, name)
 
 
 def oldest_author(answer: Any, name: str) -> tuple[str, int]:

@@ -6,7 +6,7 @@ read before CDAP is asked and after it has answered, so that no two clocks are c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,14 +40,6 @@ class Round:
 def questions(lives: Iterable[Life]) -> list[EntityId]:
     """Return the entities to ask about, each once, in order."""
     return sorted({life.entity for life in lives if life.is_open and life.state in UNDECIDED_STATES})
-
-
-def answers(
-    entities: Iterable[EntityId], look_up: Callable[[EntityId], CdapAnswer | None]
-) -> dict[EntityId, CdapAnswer]:
-    """Return CDAP's answers, without entities about which it gives no credible one."""
-    found = ((entity, look_up(entity)) for entity in entities)
-    return {entity: existence for entity, existence in found if existence is not None}
 
 
 def events_of(found: dict[EntityId, CdapAnswer], asked: Round) -> Iterator[EntityEvent]:

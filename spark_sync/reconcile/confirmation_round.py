@@ -10,22 +10,21 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.config import Settings, SourceSettings, SyncSettings
 from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.life import Life
-from spark_sync.ledger.state_file import write_state
+from spark_sync.ledger.notes import Notes
 from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import CdapAnswer, Round, events_of, questions
 from spark_sync.sources import watermarks
-from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
+from spark_sync.sources.cdap_http import CdapHttp
 from spark_sync.sources.line_reader import MOST_AHEAD
 
 logger = logging.getLogger(__name__)
@@ -37,9 +36,7 @@ FIRST_PAUSE: Final = 10_000
 LONGEST_PAUSE: Final = 600_000
 """Milliseconds until the same question is asked again; doubled each time, so that a long doubt costs little."""
 
-FILE: Final = "confirmation.json"
-
-_LIMITS: Final = HttpLimits(read_timeout=10.0, attempts=1)
+_QUESTIONS: Final = "questions"
 
 AskCdap = Callable[[Sequence[EntityId]], dict[EntityId, CdapAnswer]]
 
@@ -62,7 +59,12 @@ def due(lives: Iterable[Life], asked: Mapping[str, LastQuestion], now: int, most
     for entity in questions(of_entity.values()):
         life = of_entity[entity]
         last = asked.get(str(entity))
-        if last is None or last.why != _why(life) or now >= last.at + _pause(last.times) or now < last.at:
+        if (
+            last is None
+            or last.why != _why(life)
+            or now >= last.at + min(LONGEST_PAUSE, FIRST_PAUSE << min(last.times - 1, 10))
+            or now < last.at
+        ):
             waiting.append((last.at if last else 0, life.begun, entity))
     return [entity for *_, entity in sorted(waiting)[:most]]
 
@@ -85,6 +87,7 @@ def recorded_questions(
 
 def confirm_round(
     settings: Settings,
+    notes: Notes,
     lives: Sequence[Life],
     known: Mapping[str, Watermark],
     *,
@@ -98,6 +101,7 @@ def confirm_round(
     Answers are dated by the journal of a decision service; without one CDAP is not asked.
 
     Args:
+        notes: those of the ledger, which remember the questions.
         lives: those in a state of `UNDECIDED_STATES`.
         known: the watermarks that this run has read, by source; the answers are dated by one of these journals.
         now: the time of the run, in epoch milliseconds.
@@ -105,13 +109,12 @@ def confirm_round(
 
     Raises:
         ConfigError: an address, the token or a file of certificates of `sync.confirm` cannot be used.
-        SyncError: the state directory cannot be written.
+        SyncError: the notes cannot be read or written.
     """
     if not settings.sync.confirm.url:
         return []
-    directory = settings.sync.state_dir
-    asked = _read(directory)
-    entities, journal = due(lives, asked, now), _journal(settings, known, now)
+    asked = notes.read(_QUESTIONS, dict[str, LastQuestion]) or {}
+    entities, journal = due(lives, asked, now), _journal(settings.sync, known, now)
     if not entities or journal is None:
         return []
     source, before = journal
@@ -120,16 +123,16 @@ def confirm_round(
     if ended is None:
         logger.warning("CDAP's answers are discarded: the decision service of source `%s` is silent", source.name)
         return []
-    write_state(directory / FILE, recorded_questions(lives, asked, entities, now))
+    notes.write(_QUESTIONS, recorded_questions(lives, asked, entities, now))
     return list(events_of(found, Round(str(now), source.name, before.watermark, ended)))
 
 
-def _journal(settings: Settings, known: Mapping[str, Watermark], now: int) -> tuple[SourceSettings, Watermark] | None:
+def _journal(sync: SyncSettings, known: Mapping[str, Watermark], now: int) -> tuple[SourceSettings, Watermark] | None:
     """Return the source whose journal has the latest watermark, and that watermark; none silent, ahead or replaced."""
-    since = now - round(settings.sync.hold_back * 1000)
+    since = now - round(sync.hold_back * 1000)
     found = [
         (source, watermark)
-        for source in watermarks.journalled_sources(settings.sync.sources)
+        for source in watermarks.journalled_sources(sync.sources)
         if (watermark := _read_one(source)) is not None
         and since <= watermark.watermark <= now + MOST_AHEAD
         and source.name in known
@@ -155,7 +158,8 @@ def confirm_clients(settings: Settings) -> Iterator[tuple[CdapHttp, EvaluationCl
             confirm.url,
             network=settings.network,
             token_file=confirm.token_file,
-            limits=_LIMITS,
+            read_timeout=10.0,
+            attempts=1,
         ) as cdap,
         EvaluationClient(settings) as service,
     ):
@@ -176,11 +180,3 @@ def _why(life: Life) -> str:
 
 def _pause(times: int) -> int:
     return min(LONGEST_PAUSE, FIRST_PAUSE << min(times - 1, 10))
-
-
-def _read(directory: Path) -> dict[str, LastQuestion]:
-    """Read the recorded questions; a lost record only repeats some."""
-    try:
-        return msgspec.json.decode((directory / FILE).read_bytes(), type=dict[str, LastQuestion])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return {}

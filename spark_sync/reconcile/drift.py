@@ -1,4 +1,4 @@
-"""`find_drift`: differences between ledger, inventory and Ranger. Pure; see `repair` for settling them."""
+"""`drift_of`: differences between ledger, inventory and Ranger. Pure; see `repair` for settling them."""
 
 from __future__ import annotations
 
@@ -106,36 +106,24 @@ class DriftFinding:
         return self.facts.entity
 
 
-def find_drift(
+def survey(
     lives: Iterable[Life], policies: Iterable[Policy], inventory: Inventory | None, settings: PlanSettings
-) -> list[DriftFinding]:
-    """Return all differences, by entity; a change that the next run makes anyway is none.
+) -> list[Facts]:
+    """Return the facts from ledger, Ranger and inventory, by entity.
 
     Args:
         lives: all of the ledger.
         policies: all of Ranger's service.
         inventory: the existing entities; without one, none is found to be deleted or unknown.
     """
-    known = survey(lives, policies, inventory, settings)
-    return [finding for facts in known for finding in drift_of(facts, settings)]
-
-
-def survey(
-    lives: Iterable[Life], policies: Iterable[Policy], inventory: Inventory | None, settings: PlanSettings
-) -> list[Facts]:
-    """Return the facts from ledger, Ranger and inventory, by entity."""
-    lives_of: dict[EntityId, list[Life]] = {}
-    by_guid: dict[str, Life] = {}
-    theirs: set[str] = set()
-    policies = list(policies)
-    for life in lives:
-        lives_of.setdefault(life.entity, []).append(life)
-        by_guid[guid_of(life, settings.instance)] = life
-        theirs.update(former_guids(life, settings.instance))
+    lives, policies = list(lives), list(policies)
+    lives_of = _by_entity(lives)
     ours: dict[EntityId, dict[int, Policy]] = {}
-    for policy in (each for each in policies if each.guid not in theirs):
-        if holds := by_guid.get(policy.guid) or _unrecorded(policy, lives_of, settings.instance):
-            ours.setdefault(holds.entity, {})[holds.number] = policy
+    by_guid = {guid_of(life, settings.instance): life for life in lives}
+    recorded = ((policy, by_guid.get(policy.guid)) for policy in policies)
+    for policy, life in (*recorded, *unrecorded(lives, policies, settings.instance)):
+        if life:
+            ours.setdefault(life.entity, {})[life.number] = policy
     listed = frozenset(inventory.entities) if inventory else frozenset[EntityId]()
     others = by_entity(policies, settings.instance)
     lacking = {entity for entity in {*lives_of, *others} if inventory and inventory.lacks(entity)}
@@ -155,7 +143,10 @@ def survey(
 
 
 def drift_of(facts: Facts, settings: PlanSettings) -> list[DriftFinding]:
-    """Return the differences about one entity, in the order in which they are to be settled."""
+    """Return the differences about one entity, in the order in which they are to be settled.
+
+    A change that the next run makes anyway is none.
+    """
     found = [*_of_policies(facts, settings), *_of_lives(facts, settings)]
     current = facts.current
     if current is not None and not found:
@@ -164,7 +155,8 @@ def drift_of(facts: Facts, settings: PlanSettings) -> list[DriftFinding]:
             found.append(DriftFinding(Drift.OUTDATED, facts, current.number, current, there))
     if current is None and not found and _is_unknown(facts):
         found.append(DriftFinding(Drift.UNKNOWN, facts))
-    return [*found, *_of_others(facts)]
+    others = facts.others if facts.is_gone else ()
+    return [*found, *(DriftFinding(Drift.NO_SUCH_ENTITY, facts, policy=policy) for policy in others)]
 
 
 def _of_policies(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
@@ -196,12 +188,6 @@ def _of_lives(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
             yield DriftFinding(Drift.EDITED, facts, life.number, life, policy)
 
 
-def _of_others(facts: Facts) -> Iterator[DriftFinding]:
-    """Return the findings about rights of others on an entity that does not exist."""
-    for policy in facts.others if facts.is_gone else ():
-        yield DriftFinding(Drift.NO_SUCH_ENTITY, facts, policy=policy)
-
-
 def _is_missing(life: Life, facts: Facts) -> bool:
     if life.state is State.PENDING and not life.accesses:
         return False  # a killed run deleted it; the next one records that
@@ -218,13 +204,9 @@ def _is_edited(life: Life, policy: Policy, settings: PlanSettings) -> bool:
 
 def _is_unknown(facts: Facts) -> bool:
     ended_since = any(life.ended is not None and life.ended.time >= facts.taken for life in facts.decided)
-    return facts.listed is True and not ended_since and _has_creator(facts.entity)
-
-
-def _has_creator(entity: EntityId) -> bool:
-    """Return whether events report such entities at all."""
     table = load_creations()
-    return entity_type(entity.type) in table.entities and not table.skips(entity)
+    reported = entity_type(facts.entity.type) in table.entities and not table.skips(facts.entity)
+    return facts.listed is True and not ended_since and reported
 
 
 def _users(policy: Policy, entity: EntityId, instance: str) -> Iterator[str]:
@@ -241,14 +223,19 @@ def unrecorded(
 
     That is one of the entity they are on, or none.
     """
-    lives_of: dict[EntityId, list[Life]] = {}
-    guids = set[str]()
-    for life in lives:
-        lives_of.setdefault(life.entity, []).append(life)
-        guids.update((guid_of(life, instance), *former_guids(life, instance)))
+    lives = list(lives)
+    lives_of = _by_entity(lives)
+    guids = {guid for life in lives for guid in (guid_of(life, instance), *former_guids(life, instance))}
     for policy in filter(may_be_ours, policies):
         if policy.guid not in guids:
             yield policy, _unrecorded(policy, lives_of, instance)
+
+
+def _by_entity(lives: Iterable[Life]) -> dict[EntityId, list[Life]]:
+    found: dict[EntityId, list[Life]] = {}
+    for life in lives:
+        found.setdefault(life.entity, []).append(life)
+    return found
 
 
 def _unrecorded(policy: Policy, lives_of: Mapping[EntityId, Collection[Life]], instance: str) -> Life | None:

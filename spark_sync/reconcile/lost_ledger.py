@@ -10,7 +10,7 @@ from ranger_cdap.cdap.grant import FORMER_LABEL
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import guid_of, may_be_ours
 from spark_sync.grants.plan import WITHOUT_GRANT
-from spark_sync.ledger.ledger import FEW_EVENTS, LedgerChange
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.ledger_version import lost
 from spark_sync.ledger.life import DOUBTED_STATES, RELEASED, Life, State
 from spark_sync.reconcile.drift import named_entity, unrecorded
@@ -35,7 +35,7 @@ def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> N
     entities = {entity for policy in rest if (entity := named_entity(policy, instance))}
     if not entities:
         return
-    found = ledger.find_lives(entities=entities) if len(entities) <= FEW_EVENTS else ledger.lives(list(State))
+    found = ledger.find_lives(entities=entities)
     lives = [life for life in found if life.state is not State.UNCONFIRMED]  # which never had a policy
     newest = {life.entity: life.number for life in lives}
     for policy, life in unrecorded(lives, rest, instance):
@@ -45,9 +45,9 @@ def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> N
                 f"Ranger has policy {policy.id} (`{policy.name}`) of life {life.number} of `{life.entity}`, which the"
                 " ledger does not know, so it is a copy from before"
             )
-    ours = {policy.guid for policy in rest if FORMER_LABEL not in policy.policy_labels}
+    ours = {policy.guid: policy for policy in rest if FORMER_LABEL not in policy.policy_labels}
     held = (life for life in lives if not (life.written or life.is_left_to_people) and guid_of(life, instance) in ours)
-    ledger.record(LedgerChange(life.entity, (after,)) for life in held if (after := _to_revoke(life)) != life)
+    ledger.record(LedgerChange(life, _to_revoke(life), ours[guid_of(life, instance)]) for life in held)
 
 
 def _to_revoke(life: Life) -> Life:
@@ -62,7 +62,7 @@ def forget_undecided(ledger: DeltaLedger) -> None:
     If a policy of one is in Ranger, `sync reconcile --adopt` recognises its creator.
     """
     undecided = ledger.lives((State.PENDING, State.FAILED, *DOUBTED_STATES))
-    ledger.record(LedgerChange(life.entity, (_forgotten(life),)) for life in undecided)
+    ledger.record(LedgerChange(life, _forgotten(life)) for life in undecided)
 
 
 def _forgotten(life: Life) -> Life:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import EntityId
@@ -15,7 +14,7 @@ from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.ledger_version import note_versions, verify
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile import overrides
-from spark_sync.reconcile.override_audit import Override, audit_record, on_record, override_audit
+from spark_sync.reconcile.override_audit import audit_record, on_record, override_audit
 
 if TYPE_CHECKING:
     from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def manual_ledger(settings: Settings) -> Iterator[DeltaLedger]:
-    """Open the ledger for manual overrides, under the lease; the next run finds the changes in it.
+    """Open the ledger for corrections, under the lease; the next run finds the changes in it.
 
     Raises:
         LeaseHeld: a run is in progress.
@@ -35,22 +34,15 @@ def manual_ledger(settings: Settings) -> Iterator[DeltaLedger]:
     state = settings.sync.state_dir
     with lease(state):
         ledger = DeltaLedger(state, settings.cdap.instance)
-        verify(ledger)
-        note_versions(ledger)
+        verify(ledger, noting=True)
         yield ledger
         note_versions(ledger)
 
 
-@dataclass(frozen=True, slots=True)
-class Retried:
-    """Result of a retry: the lives that are pending again, and named ones that were not blocked or failed."""
-
-    pending: tuple[Life, ...]
-    not_stuck: tuple[Life, ...]
-
-
-def retry(settings: Settings, entities: Collection[EntityId]) -> Retried:
+def retry(settings: Settings, entities: Collection[EntityId]) -> list[LedgerChange]:
     """Make blocked and failed lives pending again: of these entities, or of all if none is given.
+
+    Named lives that were not blocked or failed stay as they are.
 
     Raises:
         InvalidInput: an entity is not in the ledger.
@@ -61,80 +53,58 @@ def retry(settings: Settings, entities: Collection[EntityId]) -> Retried:
             lives = [life for entity in entities for life in _lives_of(ledger, entity) if life.is_open]
         else:
             lives = ledger.lives((State.BLOCKED, State.FAILED))
-        again = {life: overrides.retry(life) for life in lives}
-        pending = tuple(life for life in again.values() if life)
-        ledger.record(LedgerChange(life.entity, (life,)) for life in pending)
-    return Retried(pending, tuple(life for life, tried in again.items() if tried is None))
+        changes = [LedgerChange(life, overrides.retry(life) or life) for life in lives]
+        ledger.record(changes)
+    return changes
 
 
-def assign(
-    settings: Settings,
-    entity: EntityId,
-    user: str,
-    *,
-    now: int,
-    why: str = "",
-    anyone: bool = False,
-) -> tuple[Life, ...]:
-    """Make a user the creator of an entity, by their name in Ranger; return its changed lives.
+def override(
+    settings: Settings, entity: EntityId, user: str | None, *, now: int, why: str = "", anyone: bool = False
+) -> list[LedgerChange]:
+    """Make a user the creator of an entity, by their name in Ranger, or no one.
 
     Args:
         now: epoch milliseconds.
-        why: goes to the audit; required if the entity is contested or suspended.
+        why: goes to the audit; required to assign an entity that is contested or suspended.
         anyone: as in `overrides.assign`.
 
     Raises:
-        UnsafeGrant, InvalidInput: as `overrides.assign`.
+        UnsafeGrant, InvalidInput: as `overrides.assign` and `overrides.forget`.
         SyncError: as `manual_ledger`.
     """
     from spark_sync.grants.plan_settings import configured_name, plan_settings
     from spark_sync.grants.ranger_names import RangerNames
 
-    planning = plan_settings(settings, names=RangerNames(settings).current())
-    user = configured_name(planning.names, user, "USER")
+    # The time before which every event is decided; a later deletion still ends the overridden life.
+    decided = now - round(settings.sync.hold_back * 1000)
+    if user is not None:
+        planning = plan_settings(settings, names=RangerNames(settings).current())
+        user = configured_name(planning.names, user, "USER")
     with override_audit(settings) as audit, manual_ledger(settings) as ledger:
         lives = _lives_of(ledger, entity)
         before = overrides.current(entity, lives)
-        change = overrides.assign(
-            entity,
-            lives,
-            user,
-            planning.gives[entity.type],
-            non_creators=planning.non_creators,
-            decided=_decided(settings, now),
-            anyone=anyone,
-            terms=planning.terms,
-        )
-        if overrides.is_doubted(before) and not why.strip():
-            raise InvalidInput(f"`{entity}` is {before.state}; give the reason for the audit with --why")
-        with on_record(audit, audit_record(settings, Override("assign", before, user, why), now=now)):
-            ledger.record([change])
-    return change.lives
-
-
-def forget(settings: Settings, entity: EntityId, *, now: int, why: str = "") -> tuple[Life, ...]:
-    """Remove the creator of an entity; return its changed lives.
-
-    Raises:
-        InvalidInput: as `overrides.forget`.
-        SyncError: as `manual_ledger`.
-    """
-    with override_audit(settings) as audit, manual_ledger(settings) as ledger:
-        lives = _lives_of(ledger, entity)
-        before = overrides.current(entity, lives)
-        change = overrides.forget(entity, lives, decided=_decided(settings, now))
-        with on_record(audit, audit_record(settings, Override("forget", before, "", why), now=now)):
-            ledger.record([change])
-    return change.lives
-
-
-def _decided(settings: Settings, now: int) -> int:
-    """Return the time before which every event is decided; a later deletion still ends the overridden life."""
-    return now - round(settings.sync.hold_back * 1000)
+        if user is None:
+            changes = overrides.forget(entity, lives, decided=decided)
+        else:
+            changes = overrides.assign(
+                entity,
+                lives,
+                user,
+                planning.gives[entity.type],
+                non_creators=planning.non_creators,
+                decided=decided,
+                anyone=anyone,
+                terms=planning.terms,
+            )
+            if overrides.is_doubted(before) and not why.strip():
+                raise InvalidInput(f"`{entity}` is {before.state}; give the reason for the audit with --reason")
+        with on_record(audit, audit_record(settings, before, user, why, now=now)):
+            ledger.record(changes)
+    return changes
 
 
 def _lives_of(ledger: DeltaLedger, entity: EntityId) -> list[Life]:
-    lives = ledger.lives_of(entity)
+    lives = ledger.find_lives(entities=[entity])
     if not lives:
         raise InvalidInput(f"`{entity}` is not in the ledger; if it exists, take an inventory for `sync baseline`")
     return lives

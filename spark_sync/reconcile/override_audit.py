@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Final, Literal
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import cache
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -24,28 +24,13 @@ _PROGRAM: Final = "ranger-cdap-sync"
 _NO_POLICY: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
-    """Manual override of a life; `user` is the new creator, empty for none."""
-
-    action: Literal["assign", "forget"]
-    before: Life
-    user: str
-    why: str
-
-
-@contextmanager
-def override_audit(settings: Settings) -> Iterator[AuditTrail]:
-    """Open the sinks of `[audit]`; on return all records are delivered or spooled on disk.
+def override_audit(settings: Settings) -> closing[AuditTrail]:
+    """Open the sinks of `[audit]`; at the end all records are delivered or spooled on disk.
 
     Raises:
         ConfigError: the sinks are not usable.
     """
-    trail = open_trail(settings, audit_sinks(plugin_manager()))
-    try:
-        yield trail
-    finally:
-        trail.close()
+    return closing(open_trail(settings, audit_sinks(plugin_manager())))
 
 
 @contextmanager
@@ -64,9 +49,19 @@ def on_record(audit: AuditTrail, record: AuditRecord) -> Iterator[None]:
         raise
 
 
-def audit_record(settings: Settings, override: Override, *, now: int) -> AuditRecord:
-    """Return the record of an override by the user who runs this program; `now` is in epoch milliseconds."""
-    return _record(settings, override.before, override.action, now=now, reason=_reason(override))
+def audit_record(settings: Settings, before: Life, user: str | None, why: str, *, now: int) -> AuditRecord:
+    """Return the record of a manual override by the user who runs this program; `now` is in epoch milliseconds.
+
+    `user` is the new creator, if there is one.
+    """
+    was = before.state.value
+    if is_doubted(before):
+        was += f", candidates: {', '.join(candidates(before)) or 'none known'}"
+    elif before.creator:
+        was += f", creator: {before.creator}"
+    what = f"creator is now {user}" if user else "no creator any more"
+    reason = f"{what} (before: {was}){f': {why.strip()}' if why.strip() else ''}"
+    return _record(settings, before, "assign" if user else "forget", now=now, reason=reason)
 
 
 @contextmanager
@@ -77,18 +72,16 @@ def removal_audit(settings: Settings, *, now: int) -> Iterator[Audited]:
         ConfigError: the sinks are not usable.
     """
     with ExitStack() as opened:
-        trails: list[AuditTrail] = []
+        trail = cache(lambda: opened.enter_context(override_audit(settings)))
 
         def audited(life: Life, policy: Policy) -> AbstractContextManager[None]:
-            if not trails:
-                trails.append(opened.enter_context(override_audit(settings)))
             given = (
                 f"{', '.join(sorted(item.access_types()))} of {', '.join([*item.users, *item.groups, *item.roles])}"
                 for item in policy.policy_items
             )
             reason = f"{life.entity} was deleted; revoked by `sync.on_deletion` in `{policy.name}`: {'; '.join(given)}"
             record = _record(settings, life, "revoke", now=now, reason=reason, policy=policy.id)
-            return on_record(trails[0], record)
+            return on_record(trail(), record)
 
         yield audited
 
@@ -121,14 +114,3 @@ def account() -> str:
         name = str(os.getuid())
     caller = os.environ.get("SUDO_USER", "")
     return f"{name} (sudo: {caller})" if caller and caller != name else name
-
-
-def _reason(override: Override) -> str:
-    before = override.before
-    was = before.state.value
-    if is_doubted(before):
-        was += f", candidates: {', '.join(candidates(before)) or 'none known'}"
-    elif before.creator:
-        was += f", creator: {before.creator}"
-    what = f"creator is now {override.user}" if override.user else "no creator any more"
-    return f"{what} (before: {was}){f': {override.why.strip()}' if override.why.strip() else ''}"

@@ -15,7 +15,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.errors import InvalidInput
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.ledger.ledger import LedgerChange, differences
 from spark_sync.ledger.life import DOUBTED_STATES, MANUAL, GrantTerms, Life, State
 
 _RETRIED = (State.BLOCKED, State.FAILED)
@@ -42,7 +42,7 @@ def assign(
     decided: int,
     anyone: bool = False,
     terms: GrantTerms | None = None,
-) -> LedgerChange:
+) -> list[LedgerChange]:
     """Make the user the creator of the entity.
 
     Args:
@@ -70,15 +70,14 @@ def assign(
                 " to assign it anyway"
             )
     elif life.creator == user and (again := retry(life)):
-        return LedgerChange(entity, (again,))
+        return [LedgerChange(life, again)]
     given = {"creator": user, "accesses": accesses, **_overridden_fields(life, decided), "terms": terms}
     if not _may_grant(life) or (is_doubted(life) and user == life.holder):
-        return LedgerChange(entity, (life.become(State.PENDING, **given),), _unconfirmed(lives, life.number))
-    after = Life(entity, life.number + 1, None, life.begun, State.KNOWN, versions=life.versions)
-    return LedgerChange(entity, (_over(life), after.become(State.PENDING, **given)), _unconfirmed(lives, after.number))
+        return _changes(lives, life.become(State.PENDING, **given))
+    return _changes(lives, _over(life), _next(life).become(State.PENDING, **given))
 
 
-def forget(entity: EntityId, lives: Collection[Life], *, decided: int) -> LedgerChange:
+def forget(entity: EntityId, lives: Collection[Life], *, decided: int) -> list[LedgerChange]:
     """Remove the creator; no user becomes one until the entity is deleted and created again.
 
     Args:
@@ -92,15 +91,10 @@ def forget(entity: EntityId, lives: Collection[Life], *, decided: int) -> Ledger
         raise InvalidInput(f"`{entity}` already has no creator")
     given = _overridden_fields(life, decided) | {"reason": _forgotten(life)}
     if life.state is State.KNOWN:
-        known = Life(
-            entity, life.number, None, life.begun, State.KNOWN, reason=_forgotten(life), versions=life.versions
-        )
-        return LedgerChange(entity, (known,), _unconfirmed(lives, life.number))
+        return _changes(lives, replace(_next(life), number=life.number, reason=_forgotten(life)))
     if not _may_grant(life):
-        known = life.become(State.KNOWN, creator=None, accesses=(), **given)
-        return LedgerChange(entity, (known,), _unconfirmed(lives, life.number))
-    after = replace(Life(entity, life.number + 1, None, life.begun, State.KNOWN, versions=life.versions), **given)
-    return LedgerChange(entity, (_over(life), after), _unconfirmed(lives, after.number))
+        return _changes(lives, life.become(State.KNOWN, creator=None, accesses=(), **given))
+    return _changes(lives, _over(life), replace(_next(life), **given))
 
 
 def is_doubted(life: Life) -> bool:
@@ -154,5 +148,11 @@ def _over(life: Life) -> Life:
     return life.become(State.CLOSING, ended=Position(life.begun.time, True, MANUAL, ""), reason="", revoke=False)
 
 
-def _unconfirmed(lives: Collection[Life], kept: int) -> tuple[int, ...]:
-    return tuple(life.number for life in lives if life.state is State.UNCONFIRMED and life.number != kept)
+def _next(life: Life) -> Life:
+    """Return the life after it, of the same entity that still exists, without a creator."""
+    return Life(life.entity, life.number + 1, None, life.begun, State.KNOWN, versions=life.versions)
+
+
+def _changes(lives: Collection[Life], *decided: Life) -> list[LedgerChange]:
+    """Return the changes to these lives; without unconfirmed ones."""
+    return differences(lives, [*(life for life in lives if life.state is not State.UNCONFIRMED), *decided])

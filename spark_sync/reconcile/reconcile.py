@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import EntityId
@@ -15,35 +13,15 @@ from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import guid_of, may_be_ours
 from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.push import ranger_admin
+from spark_sync.grants.policy_rest import PolicyRest, policy_rest
 from spark_sync.grants.rights_of_others import by_entity
-from spark_sync.ledger.ledger import FEW_EVENTS, LedgerChange
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.drift import (
-    Drift,
-    DriftFinding,
-    Facts,
-    drift_of,
-    find_drift,
-    named_entity,
-    survey,
-    unrecorded,
-)
+from spark_sync.reconcile.drift import Drift, Facts, drift_of, named_entity, survey, unrecorded
 from spark_sync.reconcile.manual import manual_ledger
 from spark_sync.reconcile.repair import RepairAction, Repairs, repair_all
 
 if TYPE_CHECKING:
     from spark_sync.ledger.delta_ledger import DeltaLedger
-
-
-@dataclass(frozen=True, slots=True)
-class ReconcileReport:
-    """Result of a comparison: findings that are left, findings settled by the action, and the changes written."""
-
-    left: tuple[DriftFinding, ...]
-    settled: tuple[DriftFinding, ...] = ()
-    changes: tuple[LedgerChange, ...] = ()
 
 
 def reconcile(
@@ -53,7 +31,7 @@ def reconcile(
     action: RepairAction | None = None,
     entities: Collection[EntityId] = (),
     ranger: PolicyRest | None = None,
-) -> ReconcileReport:
+) -> Repairs:
     """Compare and, with an action, repair the findings it can settle. Ranger is only read.
 
     Args:
@@ -67,22 +45,20 @@ def reconcile(
         RangerAdminError: Ranger Admin cannot be read; nothing was written.
     """
     planning = plan_settings(settings)
-    connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
     with manual_ledger(settings) as ledger:
-        with connection as reader:
-            policies = reader.list_policies(planning.service)
+        with policy_rest(settings, ranger) as rest:
+            policies = rest.list_policies(planning.service)
             lives = (
                 lives_to_compare(ledger, policies, planning.instance, entities)
                 if inventory is None
                 else ledger.lives(list(State))
             )
-            known = gather_facts(lives, policies, inventory, planning, reader, entities)
+            known = gather_facts(lives, policies, inventory, planning, rest, entities)
         if action is None:
-            found = (finding for facts in known for finding in drift_of(facts, planning))
-            return ReconcileReport(tuple(found))
-        repairs: Repairs = repair_all(known, planning, action)
+            return Repairs((), (), tuple(finding for facts in known for finding in drift_of(facts, planning)))
+        repairs = repair_all(known, planning, action)
         ledger.record(repairs.changes)
-    return ReconcileReport(repairs.left, repairs.settled, repairs.changes)
+    return repairs
 
 
 def lives_to_compare(
@@ -95,11 +71,9 @@ def lives_to_compare(
     granted = {life.entity for life in ledger.lives_with_grants()}
     ours = filter(may_be_ours, policies)
     named = {entity for policy in ours if (entity := named_entity(policy, instance))}
-    if len(touched := {*granted, *named, *by_entity(policies, instance), *entities}) <= FEW_EVENTS:
-        lives = ledger.find_lives(entities=touched) if touched else []
-        if all(life for _, life in unrecorded(lives, policies, instance)):
-            return lives
-    return ledger.lives(list(State))
+    touched = {*granted, *named, *by_entity(policies, instance), *entities}
+    lives = ledger.find_lives(entities=touched) if touched else []
+    return lives if all(life for _, life in unrecorded(lives, policies, instance)) else ledger.lives(list(State))
 
 
 def gather_facts(
@@ -118,15 +92,12 @@ def gather_facts(
         InvalidInput: an entity is unknown.
         RangerAdminError: Ranger Admin cannot be read.
     """
-    found_too: list[Policy] = []
-    missing = [f for f in find_drift(lives, policies, inventory, settings) if f.drift is Drift.MISSING and f.life]
-    for life in (finding.life for finding in missing if not entities or finding.entity in entities):
-        if life is None:
-            continue
-        found = ranger.policy_by_guid(settings.service, guid_of(life, settings.instance))
-        if found is not None:
-            found_too.append(found)
-    known = survey(lives, [*policies, *found_too], inventory, settings)
+    known = survey(lives, policies, inventory, settings)
+    found = (f for facts in known if not entities or facts.entity in entities for f in drift_of(facts, settings))
+    missing = (guid_of(f.life, settings.instance) for f in found if f.drift is Drift.MISSING and f.life)
+    looked_up = [there for guid in missing if (there := ranger.policy_by_guid(settings.service, guid))]
+    if looked_up:
+        known = survey(lives, [*policies, *looked_up], inventory, settings)
     for entity in set(entities) - {facts.entity for facts in known}:
         raise InvalidInput(f"neither the ledger nor Ranger nor an inventory knows `{entity}`")
     return [facts for facts in known if not entities or facts.entity in entities]

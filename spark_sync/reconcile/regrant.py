@@ -6,26 +6,29 @@ next run or regrant sends the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
+from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.observe import look
 from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.policy_rest import PolicyRest
-from spark_sync.grants.push import SENDING, push, ranger_admin
+from spark_sync.grants.policy_rest import PolicyRest, policy_rest
+from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.grants.writer import StepOutcome
-from spark_sync.ledger.ledger import Ledger, LedgerChange
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Facts
 from spark_sync.reconcile.manual import manual_ledger
 from spark_sync.reconcile.reconcile import gather_facts
+
+if TYPE_CHECKING:
+    from spark_sync.ledger.delta_ledger import DeltaLedger
 
 FOLLOWING_STATES: Final = (State.KNOWN, State.PENDING, State.APPLIED, State.FAILED)
 """The states of lives whose grant settings may decide."""
@@ -65,58 +68,45 @@ def regrant(
         SyncError: the ledger failed.
         RangerAdminError: Ranger Admin cannot be read; nothing was written.
     """
-    with manual_ledger(settings) as ledger:
+    with manual_ledger(settings) as ledger, policy_rest(settings, ranger) as rest:
         planning = plan_settings(settings)
-        went_back = ""
+        policies, went_back = rest.list_policies(planning.service), ""
         if send:
             # A push would take for a person's edit what a restore of Ranger changed.
-            connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
-            with connection as reader:
-                changed, went_back = look(ledger, reader, planning)
-            ledger.record(LedgerChange(life.entity, (life,)) for life in changed)
-        changes = regrants(ledger, settings, planning, entities=entities, ranger=ranger)
-        sent = [after for before, after in changes if is_changed(before, after)]
-        kept = tuple(after for _, after in changes if after.state is State.BLOCKED)
+            changed, went_back = look(ledger, rest, planning, policies)
+            ledger.record(changed)
+        changes = regrants(ledger, rest, planning, policies, entities)
+        sent = [after for before, after, _ in changes if before and after and is_changed(before, after)]
+        kept = tuple(after for _, after, _ in changes if after and after.state is State.BLOCKED)
         planned = tuple(plan(sent, planning))
         if not send:
             return RegrantReport(planned, kept)
-        record(ledger, changes)
+        ledger.record(changes)
         progress(SENDING)
-        outcomes, error = push(ledger, settings, ranger, planning=planning, progress=progress)
+        outcomes, error = push(ledger, rest, planning, progress=progress)
     return RegrantReport(planned, kept, tuple(outcomes), error, went_back)
 
 
 def regrants(
-    ledger: Ledger,
-    settings: Settings,
+    ledger: DeltaLedger,
+    ranger: PolicyRest,
     planning: PlanSettings,
-    *,
+    policies: Sequence[Policy],
     entities: Collection[EntityId] = (),
-    ranger: PolicyRest | None = None,
-) -> list[tuple[Life, Life]]:
-    """Return the lives that changed settings concern, before and after; policies are read from Ranger.
+) -> list[LedgerChange]:
+    """Return the lives that changed settings concern: of these entities, or all. `policies`: all of Ranger's service.
 
     Raises:
         InvalidInput: an entity is unknown.
         RangerAdminError: Ranger Admin cannot be read.
     """
-    connection: AbstractContextManager[PolicyRest] = nullcontext(ranger) if ranger else ranger_admin(settings)
-    with connection as reader:
-        # Of an entity that is named, any life makes it a known one.
-        lives = ledger.lives(list(State) if entities else FOLLOWING_STATES)
-        known = gather_facts(lives, reader.list_policies(planning.service), None, planning, reader, entities)
-    return list(changes_of(known, planning))
+    # Of an entity that is named, any life makes it a known one.
+    lives = ledger.lives(list(State) if entities else FOLLOWING_STATES)
+    return changes_of(gather_facts(lives, policies, None, planning, ranger, entities), planning)
 
 
-def changes_of(known: Iterable[Facts], planning: PlanSettings) -> Iterable[tuple[Life, Life]]:
-    """Return the lives that changed settings concern, before and after. Pure."""
-    for facts in known:
-        for life in facts.lives:
-            after = regranted(life, facts.policies.get(life.number), planning)
-            if after != life:
-                yield life, after
-
-
-def record(ledger: Ledger, changes: Iterable[tuple[Life, Life]]) -> None:
-    """Record in the ledger what the settings want, before any of it is sent."""
-    ledger.record([LedgerChange(after.entity, (after,)) for _, after in changes])
+def changes_of(known: Iterable[Facts], planning: PlanSettings) -> list[LedgerChange]:
+    """Return the lives that changed settings concern. Pure."""
+    policies = [(life, facts.policies.get(life.number)) for facts in known for life in facts.lives]
+    changes = (LedgerChange(life, regranted(life, there, planning), there) for life, there in policies)
+    return [change for change in changes if change.after != change.before]

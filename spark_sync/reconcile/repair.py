@@ -7,7 +7,7 @@ becomes its creator by touching it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -18,7 +18,7 @@ from spark_sync.grants.grant_policy import content_of, seen
 from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.fold import baseline_position
-from spark_sync.ledger.ledger import LedgerChange
+from spark_sync.ledger.ledger import LedgerChange, differences
 from spark_sync.ledger.life import MANUAL_TERMS, RECONCILED, RELEASED, Life, State
 from spark_sync.reconcile.drift import BEGINNING, Drift, DriftFinding, Facts, drift_of
 
@@ -32,8 +32,12 @@ _LEFT_TO_PEOPLE: Final[dict[str, Any]] = {
 """Fields of a life without a grant, which neither changed settings nor the end of a doubt bring back."""
 
 
+Rows = Mapping[int, Life | None]
+"""Lives of one entity by number as a repair has them; `None` for one that another replaces."""
+
+
 class RepairAction(StrEnum):
-    """Actions on drift: adopt the existing policy, release it to manual administration, or revoke it."""
+    """Actions on drift: Ranger is right, so its policy is adopted or released to people; or it is to be revoked."""
 
     ADOPT = "adopt"
     RELEASE = "release"
@@ -49,10 +53,32 @@ class Repairs:
     left: tuple[DriftFinding, ...]
 
 
-def repair(finding: DriftFinding, action: RepairAction) -> LedgerChange | None:
-    """Return the change to the entity's lives; `None` if the action does not fit or could grant access."""
-    made = _REPAIRS.get((finding.drift, action))
-    return made(finding) if made else None
+def repair(finding: DriftFinding, action: RepairAction) -> Rows | None:
+    """Return the lives of the entity that change; `None` if the action does not fit or could grant access."""
+    life, policy = finding.life, finding.policy
+    match finding.drift, action:
+        case Drift.UNRECORDED, _:
+            return _UNRECORDED[action](finding)
+        case Drift.EDITED, RepairAction.ADOPT if life and policy:
+            recorded = _policy_fields(policy, life.creator or "")
+            after = life.become(State.APPLIED, reason="", taken="", terms=MANUAL_TERMS, **recorded)
+        case Drift.EDITED, RepairAction.RELEASE if life:
+            after = life.become(State.KNOWN, reason=RELEASED, **_LEFT_TO_PEOPLE)
+        case Drift.MISSING, RepairAction.ADOPT | RepairAction.RELEASE if life:
+            reason = "its grant was revoked manually, which was accepted"
+            after = life.become(State.KNOWN, reason=reason, **_LEFT_TO_PEOPLE)
+        case Drift.ENTITY_DELETED, RepairAction.RELEASE if life:
+            ended = _ended(life, finding.facts.taken)
+            after = ended.become(State.CLOSED, reason=RELEASED, **WITHOUT_GRANT)
+        case Drift.ENTITY_DELETED, RepairAction.REVOKE if life:
+            after = _ended(life, finding.facts.taken)
+        case Drift.STALE, RepairAction.RELEASE if _is_past(finding):
+            after = _over(finding, State.CLOSED, reason=RELEASED)
+        case Drift.STALE, RepairAction.REVOKE if policy and finding.users and _is_past(finding):
+            after = _revoked(finding, policy, ACCESS_TYPES)
+        case _:
+            return None
+    return {after.number: after}
 
 
 def actions(finding: DriftFinding) -> tuple[RepairAction, ...]:
@@ -62,57 +88,26 @@ def actions(finding: DriftFinding) -> tuple[RepairAction, ...]:
 
 def repair_all(known: Iterable[Facts], settings: PlanSettings, action: RepairAction) -> Repairs:
     """Apply the action to all findings about these entities, including those that one repair reveals."""
-    changes, settled, left = [], [], list[DriftFinding]()
+    changes, settled, left = list[LedgerChange](), list[DriftFinding](), list[DriftFinding]()
     for facts in known:
         after, done = facts, set[tuple[Drift, int]]()
         while True:
             found = drift_of(after, settings)
             fitting = ((f, repair(f, action)) for f in found if (f.drift, f.number) not in done)
-            finding, change = next(((f, change) for f, change in fitting if change), (None, None))
-            if finding is None or change is None:
+            finding, rows = next(((f, rows) for f, rows in fitting if rows), (None, None))
+            if finding is None or rows is None:
                 break
             done.add((finding.drift, finding.number))
             settled.append(finding)
-            after = replace(after, lives=_changed(after.lives, change))
+            lives: dict[int, Life | None] = {**{life.number: life for life in after.lives}, **rows}
+            after = replace(after, lives=tuple(life for _, life in sorted(lives.items()) if life))
         left += found
-        if difference := _difference(facts, after):
-            changes.append(difference)
+        changes += differences(facts.lives, after.lives)
     return Repairs(tuple(changes), tuple(settled), tuple(left))
 
 
-def _adopt_edited(finding: DriftFinding) -> LedgerChange | None:
-    life, policy = finding.life, finding.policy
-    if life is None or policy is None:
-        return None
-    standing = _policy_fields(policy, life.creator or "")
-    return _one(life.become(State.APPLIED, reason="", taken="", terms=MANUAL_TERMS, **standing))
-
-
-def _release_edited(finding: DriftFinding) -> LedgerChange | None:
-    if finding.life is None:
-        return None
-    return _one(finding.life.become(State.KNOWN, reason=RELEASED, **_LEFT_TO_PEOPLE))
-
-
-def _accept_missing(finding: DriftFinding) -> LedgerChange | None:
-    if finding.life is None:
-        return None
-    reason = "its grant was revoked manually, which was accepted"
-    return _one(finding.life.become(State.KNOWN, reason=reason, **_LEFT_TO_PEOPLE))
-
-
-def _revoke_deleted(finding: DriftFinding) -> LedgerChange | None:
-    return _one(_ended(finding.life, finding.facts.taken)) if finding.life else None
-
-
-def _release_deleted(finding: DriftFinding) -> LedgerChange | None:
-    if finding.life is None:
-        return None
-    ended = _ended(finding.life, finding.facts.taken)
-    return _one(ended.become(State.CLOSED, reason=RELEASED, **WITHOUT_GRANT))
-
-
-def _adopt_unrecorded(finding: DriftFinding) -> LedgerChange | None:
+def _adopt(finding: DriftFinding) -> Rows | None:
+    """Record an unrecorded policy as the grant of the one user whom it names."""
     policy, facts = finding.policy, finding.facts
     named = {user for item in policy.policy_items for user in item.users} if policy else set()
     if policy is None or len(named) != 1 or set(finding.users) != named:
@@ -123,14 +118,14 @@ def _adopt_unrecorded(finding: DriftFinding) -> LedgerChange | None:
             return None
         # One found by an inventory began before it: a deletion that is read later may have been its end.
         begun = known.begun if known.begun.source else min(known.begun, _since(finding))
-        life, former = replace(known, begun=begun), tuple[Life, ...]()
+        life, former = replace(known, begun=begun), dict[int, Life]()
     else:
         # The policy of a later life is only sent after the earlier life has ended.
         if facts.current.number in facts.policies or facts.listed is False:
             return None
         begun = facts.current.begun
         life = Life(facts.entity, finding.number, None, begun, State.KNOWN)
-        former = (_ended(facts.current, begun.time),)
+        former = {facts.current.number: _ended(facts.current, begun.time)}
     standing = _policy_fields(policy, creator)
     applied = life.become(State.PENDING).become(
         State.APPLIED,
@@ -142,61 +137,43 @@ def _adopt_unrecorded(finding: DriftFinding) -> LedgerChange | None:
         terms=None,
         **standing,
     )
-    return LedgerChange(facts.entity, (*former, applied), _superseded(finding))
+    return {**_superseded(finding), **former, applied.number: applied}
 
 
-def _release_unrecorded(finding: DriftFinding) -> LedgerChange | None:
+def _release(finding: DriftFinding) -> Rows | None:
+    """Leave an unrecorded policy to people."""
     current = finding.facts.current
     if current is not None and current.state is not State.KNOWN:
         return None
     if known := _known(finding):
-        released = replace(known, reason=RELEASED, **_LEFT_TO_PEOPLE)
-        return LedgerChange(finding.entity, (released,), _superseded(finding))
-    over = _over(finding, State.CLOSED, reason=RELEASED)
-    return LedgerChange(finding.entity, (*_former(finding), over))
+        return {**_superseded(finding), known.number: replace(known, reason=RELEASED, **_LEFT_TO_PEOPLE)}
+    return {**_former(finding), finding.number: _over(finding, State.CLOSED, reason=RELEASED)}
 
 
-def _revoke_unrecorded(finding: DriftFinding) -> LedgerChange | None:
-    """End the policy's life; if the entity exists, another one without a creator takes its place."""
-    facts, holder = finding.facts, _holder(finding)
-    if finding.policy is None or holder is None:
+def _revoke(finding: DriftFinding) -> Rows | None:
+    """End the unrecorded policy's life; if the entity exists, another one without a creator takes its place."""
+    facts = finding.facts
+    if finding.policy is None or not finding.users:
         return None
-    standing = _policy_fields(finding.policy, holder)
-    over = _over(finding, State.CLOSING, creator=holder, accesses=standing["applied"], reason="", **standing)
+    over = _revoked(finding, finding.policy)
     if facts.listed is False or (facts.current is None and not facts.listed):
-        return LedgerChange(finding.entity, (*_former(finding), over))
+        return {**_former(finding), over.number: over}
     known = _known(finding) or Life(finding.entity, finding.number, None, over.begun, State.KNOWN)
     rest = replace(known, number=finding.number + 1, reason="its grant was revoked", **_LEFT_TO_PEOPLE)
-    dropped = tuple(number for number in _superseded(finding) if number != rest.number)
-    return LedgerChange(finding.entity, (*_former(finding), over, rest), dropped)
+    return {**_superseded(finding), **_former(finding), over.number: over, rest.number: rest}
 
 
-def _revoke_stale(finding: DriftFinding) -> LedgerChange | None:
-    holder = _holder(finding)
-    if finding.policy is None or holder is None or not _is_past(finding):
-        return None
-    standing = _policy_fields(finding.policy, holder)
-    fields = {"creator": holder, "accesses": standing["applied"] or ACCESS_TYPES, "reason": "", **standing}
-    return _one(_over(finding, State.CLOSING, **fields))
+_UNRECORDED: Final = {RepairAction.ADOPT: _adopt, RepairAction.RELEASE: _release, RepairAction.REVOKE: _revoke}
 
 
-def _release_stale(finding: DriftFinding) -> LedgerChange | None:
-    return _one(_over(finding, State.CLOSED, reason=RELEASED)) if _is_past(finding) else None
+def _revoked(finding: DriftFinding, policy: Policy, otherwise: tuple[str, ...] = ()) -> Life:
+    """Return the ended life in whose name a policy is revoked: that of any user whom it names.
 
-
-_REPAIRS: Final[Mapping[tuple[Drift, RepairAction], Callable[[DriftFinding], LedgerChange | None]]] = {
-    (Drift.EDITED, RepairAction.ADOPT): _adopt_edited,
-    (Drift.EDITED, RepairAction.RELEASE): _release_edited,
-    (Drift.MISSING, RepairAction.ADOPT): _accept_missing,
-    (Drift.MISSING, RepairAction.RELEASE): _accept_missing,
-    (Drift.ENTITY_DELETED, RepairAction.RELEASE): _release_deleted,
-    (Drift.ENTITY_DELETED, RepairAction.REVOKE): _revoke_deleted,
-    (Drift.UNRECORDED, RepairAction.ADOPT): _adopt_unrecorded,
-    (Drift.UNRECORDED, RepairAction.RELEASE): _release_unrecorded,
-    (Drift.UNRECORDED, RepairAction.REVOKE): _revoke_unrecorded,
-    (Drift.STALE, RepairAction.RELEASE): _release_stale,
-    (Drift.STALE, RepairAction.REVOKE): _revoke_stale,
-}
+    `otherwise`: the access types if the policy gives that user none.
+    """
+    recorded = _policy_fields(policy, finding.users[0])
+    accesses = recorded["applied"] or otherwise
+    return _over(finding, State.CLOSING, creator=finding.users[0], accesses=accesses, reason="", **recorded)
 
 
 def _policy_fields(policy: Policy, user: str) -> dict[str, Any]:
@@ -209,23 +186,18 @@ def _policy_fields(policy: Policy, user: str) -> dict[str, Any]:
     }
 
 
-def _holder(finding: DriftFinding) -> str | None:
-    """Return the user in whose name an unrecorded policy is revoked: any of those it names."""
-    return next(iter(finding.users), None)
-
-
 def _is_past(finding: DriftFinding) -> bool:
     """Return whether the entity's open life, if any, comes after that life."""
     current = finding.facts.current
     return current is None or current.number > finding.number
 
 
-def _former(finding: DriftFinding) -> tuple[Life, ...]:
+def _former(finding: DriftFinding) -> Rows:
     """Return the entity's open life, ended, if the unrecorded one came later or the entity was deleted."""
     current, gone = finding.facts.current, finding.facts.listed is False
     if current is None or current.number == finding.number or (current.state is State.KNOWN and not gone):
-        return ()
-    return (_ended(current, current.begun.time),)
+        return {}
+    return {current.number: _ended(current, current.begun.time)}
 
 
 def _ended(life: Life, time: int) -> Life:
@@ -264,27 +236,7 @@ def _since(finding: DriftFinding) -> Position:
     return Position(max(before), False, "", "") if before else BEGINNING
 
 
-def _superseded(finding: DriftFinding) -> tuple[int, ...]:
-    """Return the numbers of known and unconfirmed lives that another one replaces."""
-    return tuple(
-        life.number
-        for life in finding.facts.lives
-        if life.number != finding.number and life.is_open and life.state in (State.KNOWN, State.UNCONFIRMED)
-    )
-
-
-def _one(life: Life) -> LedgerChange:
-    return LedgerChange(life.entity, (life,))
-
-
-def _changed(lives: Collection[Life], change: LedgerChange) -> tuple[Life, ...]:
-    rows = {life.number: life for life in lives if life.number not in change.dropped}
-    rows |= {life.number: life for life in change.lives}
-    return tuple(rows[number] for number in sorted(rows))
-
-
-def _difference(before: Facts, after: Facts) -> LedgerChange | None:
-    old, new = ({life.number: life for life in facts.lives} for facts in (before, after))
-    lives = tuple(life for number, life in new.items() if old.get(number) != life)
-    dropped = tuple(number for number in old if number not in new)
-    return LedgerChange(before.entity, lives, dropped) if lives or dropped else None
+def _superseded(finding: DriftFinding) -> Rows:
+    """Return the known and unconfirmed lives that another one replaces, as dropped."""
+    replaced = (life for life in finding.facts.lives if life.is_open and life.number != finding.number)
+    return {life.number: None for life in replaced if life.state in (State.KNOWN, State.UNCONFIRMED)}

@@ -11,7 +11,7 @@ from ranger_cdap.authz.access_review import reviewed
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.profile import ACTIONS
-from ranger_cdap.engine import AccessRequest, AccessStatus, PolicyEngine
+from ranger_cdap.engine import AccessRequest, PolicyEngine, Verdict
 from ranger_cdap.questions.dependence import Dependences
 from ranger_cdap.questions.policy_index import PolicyIndex
 from spark_sync.review.people import ReviewedUser
@@ -81,7 +81,7 @@ def _row(engine: PolicyEngine, basis: Basis, unit: Unit) -> Row:
             actions.append(action)
             allowed.append(is_allowed(decision))
             policies.append(decision.policy_id)
-            if entry is not None and entry.status is AccessStatus.CONDITIONAL:
+            if entry is not None and entry.verdict is Verdict.CONDITIONAL:
                 subject = Subject(person.name, person.groups)
                 conditional.append(True)
                 depends.append(_dependences(basis.policies).of(subject, resource, access, entry.policy_id).text)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ranger_cdap.authz.groups import GroupHook, GroupResolver
+from ranger_cdap.config.named_file import read_named
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO
 from ranger_cdap.engine.compiled.options import privileged
@@ -52,7 +53,7 @@ def read_users(path: Path) -> dict[str, frozenset[str]]:
         InvalidInput: it cannot be read, is not UTF-8, lists no user, or a line is not a user.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_named(path).decode()
     except (OSError, UnicodeDecodeError) as e:
         reason = e.strerror if isinstance(e, OSError) and e.strerror else type(e).__name__
         raise InvalidInput(f"the users in `{path}` cannot be read: {reason}") from None

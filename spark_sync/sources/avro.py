@@ -47,34 +47,30 @@ def messages(body: bytes) -> Iterator[TopicMessage]:
             reader.long()
         for _ in range(count):
             yield TopicMessage(reader.bytes(), reader.bytes())
-    if not reader.at_end:
+    if reader.at < len(body):
         raise ValueError("something follows the array")
 
 
 class _Reader:
     def __init__(self, body: bytes) -> None:
         self._body = body
-        self._at = 0
-
-    @property
-    def at_end(self) -> bool:
-        return self._at == len(self._body)
+        self.at = 0
 
     def long(self) -> int:
         number = 0
-        for n, byte in enumerate(self._body[self._at : self._at + _LONGEST]):
+        for n, byte in enumerate(self._body[self.at : self.at + _LONGEST]):
             number |= (byte & 0x7F) << (7 * n)
             if byte < 0x80:
-                self._at += n + 1
+                self.at += n + 1
                 return (number >> 1) ^ -(number & 1)
         raise ValueError("an integer is cut short or too long")
 
     def bytes(self) -> bytes:
         length = self.long()
-        if not 0 <= length <= len(self._body) - self._at:
+        if not 0 <= length <= len(self._body) - self.at:
             raise ValueError("a text is cut short")
-        self._at += length
-        return self._body[self._at - length : self._at]
+        self.at += length
+        return self._body[self.at - length : self.at]
 
 
 def _long(number: int) -> bytes:

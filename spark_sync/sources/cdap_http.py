@@ -5,7 +5,6 @@ Only for calls that change nothing: each may be retried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -21,25 +20,15 @@ from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge,
 from ranger_cdap.policies.client.sign_in import TlsFiles
 
 _LARGEST_ANSWER: Final = 1 << 28
+_CONNECT_TIMEOUT: Final = 5.0
 _NO_NETWORK: Final = NetworkSettings()
-
-
-@dataclass(frozen=True, slots=True)
-class HttpLimits:
-    """Limits of a call: time-outs in seconds, and the number of attempts."""
-
-    connect_timeout: float = 5.0
-    read_timeout: float = 30.0
-    attempts: int = 3
-
-
-DEFAULT_LIMITS: Final = HttpLimits()
 
 
 class CdapHttp:
     """Client of a CDAP router or of an internal service of CDAP.
 
-    `setting` is named in errors about the address. The token file is read when the client is created.
+    `setting` is named in errors about the address. The token file is read when the client is created. `read_timeout`:
+    seconds.
 
     Raises:
         ConfigError: the address, the token or the file of certificates cannot be used.
@@ -52,12 +41,13 @@ class CdapHttp:
         setting: AddressSetting = CONFIRM,
         network: NetworkSettings = _NO_NETWORK,
         token_file: Path | None = None,
-        limits: HttpLimits = DEFAULT_LIMITS,
+        read_timeout: float = 30.0,
+        attempts: int = 3,
     ) -> None:
         self.url = checked_address(url, setting, network.plain_hosts)
-        self._attempts = limits.attempts
+        self._attempts = attempts
         tls = TlsFiles(network.ca_file)
-        self._exchange = Exchange(tls, connect_timeout=limits.connect_timeout, read_timeout=limits.read_timeout)
+        self._exchange = Exchange(tls, connect_timeout=_CONNECT_TIMEOUT, read_timeout=read_timeout)
         if token_file is not None:
             self._exchange.session.headers["Authorization"] = f"Bearer {bearer_token(token_file)}"
 

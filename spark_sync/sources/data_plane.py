@@ -61,7 +61,11 @@ def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> li
         journalled = convert_strictly(line, StoredCheck)
         _refuse_instance(journalled.check.instance, instance)
         allowed = journalled.check.allowed
-        change = (change_of_check if allowed else refusal_of_check)(journalled.check, journalled.id, NEVER)
+        check, id_ = journalled.check, journalled.id
+        if allowed:
+            change = change_of_check(check, id_, NEVER)
+        else:
+            change = refusal_of_check(check, id_, check.process, check.at, NEVER)
         return _in_ledger(
             [change] if change else [],
             Stage.CHECK if allowed else Stage.REFUSED,

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
-from ranger_cdap.cdap.creations import AccessRow, load_creations
+from ranger_cdap.cdap.creations import AccessLogRow, load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
@@ -25,7 +25,7 @@ from ranger_cdap.ranger_model.strict_json import BadLine, read_object
 from ranger_cdap.service.events.record_events import NO_STATUS, names_in_path, outcome_of, request_text
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 from spark_sync.sources.line_reader import LineReading, bytes_of, is_unicode
-from spark_sync.sources.regular_files import check_path
+from spark_sync.sources.regular_files import list_files
 
 _MARKER: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
 
@@ -51,7 +51,7 @@ def check(settings: SourceSettings) -> None:
     Raises:
         ConfigError: its files do not exist or are not regular, or the marker is missing or can be guessed.
     """
-    check_path(settings)
+    list_files(settings)
     if not _MARKER.fullmatch(settings.marker.reveal()):
         raise ConfigError(
             f"source `{settings.name}` needs `marker`: 16 or more random letters and digits, which CDAP writes at the "
@@ -72,13 +72,13 @@ def read(line: str, settings: SourceSettings, instance: str) -> LineReading:
     if not is_unicode(found["shown"]):
         return LineReading("not UTF-8", shown=shown.encode("utf-8", "replace").decode())
     started = _milliseconds(found["time"])
-    events = (_event(row, found.groupdict(), entry, started or 0, settings) for row in _rows())
+    events = (_event(row, found.groupdict(), entry, started or 0, settings) for row in load_creations().http_access)
     rejected = "its time cannot be read" if started is None else None
     return LineReading(rejected, tuple(event for event in events if event is not None), shown)
 
 
 def _event(
-    row: AccessRow, found: Mapping[str, str], entry: str, started: int, settings: SourceSettings
+    row: AccessLogRow, found: Mapping[str, str], entry: str, started: int, settings: SourceSettings
 ) -> EntityEvent | None:
     """Return the event of the row, if the line is about such a request and reports its outcome."""
     method, path, rest = found["method"], found["uri"].partition("?")[0], found["rest"]
@@ -149,7 +149,3 @@ def _milliseconds(text: str) -> int | None:
     except (ValueError, OverflowError):
         return None
     return time if time > 0 else None
-
-
-def _rows() -> tuple[AccessRow, ...]:
-    return load_creations().http_access

@@ -7,6 +7,7 @@ of the last message read, in hexadecimal digits; CDAP keeps messages for some da
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,7 @@ from ranger_cdap.config import NetworkSettings, SourceSettings
 from ranger_cdap.config.address import SOURCE, parsed_address
 from ranger_cdap.errors import CdapError, CdapNotFound, ConfigError
 from spark_sync.sources.avro import TopicMessage, messages, poll_request
-from spark_sync.sources.cdap_http import CdapHttp, HttpLimits, bearer_token
+from spark_sync.sources.cdap_http import CdapHttp, bearer_token
 from spark_sync.sources.source import LINES
 
 FORMAT: Final = "cdap-messaging"
@@ -76,7 +77,7 @@ class Topic:
                 ca_file=options.get("ca_file"), plain_hosts=tuple(options.get("plain_hosts", "").split(","))
             ),
             token_file=Path(token_file) if token_file else None,
-            limits=HttpLimits(read_timeout=float(options.get("read_timeout", "30"))),
+            read_timeout=float(options.get("read_timeout", "30")),
         )
         self._topic = options["topic"]
 
@@ -104,10 +105,8 @@ class Topic:
         return self._last_of(None)
 
     def _last_of(self, start: int | None) -> bytes | None:
-        last = None
-        for message in self.after(start):
-            last = message.id
-        return last
+        last = deque(self.after(start), maxlen=1)
+        return last[0].id if last else None
 
     def _page(self, start: bytes | int | None) -> list[TopicMessage]:
         path = f"/v1/namespaces/system/topics/{self._topic}/poll"

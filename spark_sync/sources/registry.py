@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.config import SourceSettings, SyncSettings
 from ranger_cdap.errors import ConfigError, PluginError
 from ranger_cdap.plugins.manager import plugin_manager
 from spark_sync.sources.source import EventSource
@@ -25,7 +25,7 @@ def event_sources() -> dict[str, EventSource]:
     return sources
 
 
-def configured_sources(settings: Settings) -> list[tuple[SourceSettings, EventSource]]:
+def configured_sources(sync: SyncSettings) -> list[tuple[SourceSettings, EventSource]]:
     """Return each configured source with its event source; starts nothing.
 
     Raises:
@@ -34,14 +34,14 @@ def configured_sources(settings: Settings) -> list[tuple[SourceSettings, EventSo
     """
     known = event_sources()
     found = []
-    for configured in settings.sync.sources:
+    for configured in sync.sources:
         if configured.kind not in known:
             kinds = ", ".join(sorted(known))
             raise ConfigError(f"source `{configured.name}` has the unknown kind `{configured.kind}`; known are {kinds}")
         known[configured.kind].check(configured)
         found.append((configured, known[configured.kind]))
     names = [configured.name for configured, _ in found]
-    if not settings.sync.hold_back and len(found) > 1:
+    if not sync.hold_back and len(found) > 1:
         raise ConfigError("`sync.hold_back` may be 0 only for a single source: others may report an event later")
     if twice := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"two sources are named `{min(twice)}`; a source's name identifies it in the ledger")

@@ -36,27 +36,16 @@ class SourceFile:
     size: int
 
 
-def check_path(settings: SourceSettings) -> None:
-    """Check the settings of a source that reads files, and the kinds of all files it would read now.
-
-    Guaranteed: no file that existed at the time of the call is a symbolic link, a pipe, a device, a socket or a
-    compressed file. Files added later are only checked by the next run. Anyone who can write to the directory could as
-    well write lines of their own, so only the program that stores may write to it. The directories of `path` before its
-    first wildcard are named by the operator: they may be links.
-
-    Raises:
-        ConfigError: `path` is missing or does not exist, or a file is not regular.
-    """
-    list_files(settings)
-
-
 def list_files(settings: SourceSettings) -> list[SourceFile]:
-    """Check as `check_path`, and return the files to read by absolute path, sorted.
+    """Check the settings of a source that reads files, and return the files to read by absolute path, sorted.
 
-    A file must be complete when it appears under its name (move it in).
+    Guaranteed: none is a symbolic link, a pipe, a device, a socket or a compressed file. Files added later are only
+    checked by the next run. Anyone who can write to the directory could as well write lines of their own, so only the
+    program that stores may write to it. The directories of `path` before its first wildcard are named by the operator:
+    they may be links. A file must be complete when it appears under its name (move it in).
 
     Raises:
-        ConfigError: as `check_path`; or the name of a file is not UTF-8.
+        ConfigError: `path` is missing or does not exist, a file is not regular, or its name is not UTF-8.
     """
     if settings.path is None:
         raise ConfigError(f"source `{settings.name}` needs `path`, the directory of its files")
@@ -92,12 +81,12 @@ def has_others(settings: SourceSettings, known: AbstractSet[str]) -> bool:
 
 
 def check_stored_events(settings: SourceSettings) -> None:
-    """As `check_path`, for files of a decision service; also check that this process can read every file.
+    """As `list_files`, for files of a decision service; also check that this process can read every file.
 
     The directory is only read: the decision service may be another user, whose files a group can read.
 
     Raises:
-        ConfigError: as `check_path`; or a file cannot be read, with what to do.
+        ConfigError: as `list_files`; or a file cannot be read, with what to do.
     """
     for file in list_files(settings):
         if not os.access(file.path, os.R_OK, effective_ids=True) and Path(file.path).exists():

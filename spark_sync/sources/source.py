@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.config import NetworkSettings, SourceSettings
 from spark_sync.sources.line_reader import LineReader
-from spark_sync.sources.regular_files import check_path
+from spark_sync.sources.regular_files import list_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,7 +32,7 @@ class EventSource:
 
     reader: LineReader
     stream: Callable[[SparkSession, SourceSettings, NetworkSettings], DataFrame] | None = None
-    check: Callable[[SourceSettings], None] = check_path
+    check: Callable[[SourceSettings], object] = list_files
     rank: int = 0
     packages: tuple[str, ...] = ()
 

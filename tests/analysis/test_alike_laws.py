@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import Cell, CellFinder, CellStatus
+from ranger_cdap.analysis.ways import Cell, CellFinder
+from ranger_cdap.engine import Verdict
 from ranger_cdap.questions.cell_text import dependence, item_of_cell
 from tests.analysis.small_sets import ACCESSES, GROUPS, USERS, VALUES, definition, engine, numbered
 from tests.analysis.test_impact_laws import EVERYTHING, drawn, features_of, randoms
@@ -27,7 +28,7 @@ RESOURCES = [{}, *({"base": one} for one in VALUES[:3]), *({"base": a, "table": 
 
 def shown(cell: Cell) -> Hashable:
     items = [(item_of_cell(one), one.effective) for one in (*cell.allowing, *cell.denying)]
-    return cell.status, dependence(cell), tuple(items), cell.decided_by
+    return cell.verdict, dependence(cell), tuple(items), cell.decided_by
 
 
 @pytest.mark.parametrize("kind", ["plain", "conditions", "macros", EVERYTHING])
@@ -66,5 +67,5 @@ def test_where_a_resource_names_the_user_each_is_a_class() -> None:
     cells = CellFinder(engine({"policies": documents, "roles": {}}))
     mine, other, resource = Subject("a"), Subject("u"), {"base": "a"}
     assert cells.class_of(mine, resource) != cells.class_of(other, resource)
-    found = [cells.cell(one, resource, "read").status for one in (mine, other)]
-    assert found == [CellStatus.ALLOWED, CellStatus.NO_POLICY]
+    found = [cells.cell(one, resource, "read").verdict for one in (mine, other)]
+    assert found == [Verdict.ALLOWED, Verdict.NO_POLICY]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ranger_cdap.analysis.impact import Certainty, ChangedAccess, Impact, SearchBudget, impact
+from ranger_cdap.analysis.impact import ChangedAccess, Impact, SearchBudget, impact
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.errors import PolicySetError
 from tests.analysis.guards import contains
@@ -97,8 +97,8 @@ def test_each_request_that_changes_is_in_one_row_and_no_other_request_is(kind: s
             assert len(containing(found.lost, found, request)) == (before and not after), request
         for rows, without, allowing in ((found.gained, old, new), (found.lost, new, old)):
             for row in rows:
-                counted["exact"] += row.certainty is Certainty.EXACT
-                assert (row.witness is not None) == (row.certainty is Certainty.EXACT) == (not row.doubts)
+                counted["exact"] += not row.doubts
+                assert (row.witness is not None) == (not row.doubts)
                 if row.witness is not None:
                     assert row.witness.put_to(allowing)
                     assert not row.witness.put_to(without)
@@ -234,7 +234,7 @@ def test_a_search_without_budget_leaves_out_no_request(kind: str) -> None:
             return
         old, new = pair
         found = impact(old, new, budget=SearchBudget(steps, steps))
-        doubtful[0] += sum(row.certainty is Certainty.MAY for row in (*found.gained, *found.lost))
+        doubtful[0] += sum(bool(row.doubts) for row in (*found.gained, *found.lost))
         for request in some_requests(random, features):
             before, after = old.evaluate(request).allowed, new.evaluate(request).allowed
             if before is not after:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from ranger_cdap.analysis.impact import impact
-from ranger_cdap.analysis.ways import CellFinder, CellStatus
-from ranger_cdap.engine import ADMIN_ACCESS
+from ranger_cdap.analysis.ways import CellFinder
+from ranger_cdap.engine import ADMIN_ACCESS, Verdict
 from ranger_cdap.errors import PolicySetError
 from tests.analysis.guards import contains
 from tests.analysis.small_sets import ACCESSES, changed, engine, requests, scenario
@@ -38,7 +38,7 @@ def test_a_look_up_and_an_impact_decide_as_the_engine(mode: Literal["safe", "ran
             for request in random.sample(list(requests(FEATURES, access)), ASKED):
                 before, after = (each.evaluate(request).allowed for each in (old, new))
                 seen[before, after] += 1
-                assert (cells.lookup(request).status is CellStatus.ALLOWED) == before, request
+                assert (cells.lookup(request).verdict is Verdict.ALLOWED) == before, request
                 for rows, expected in ((found.gained, after and not before), (found.lost, before and not after)):
                     path = tuple(request.resource)
                     inside = [

@@ -10,7 +10,8 @@ import pytest
 from ranger_cdap.analysis.logic.witness import Witness
 from ranger_cdap.analysis.reach import ReachScope, reach
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import CellFinder, CellStatus
+from ranger_cdap.analysis.ways import CellFinder
+from ranger_cdap.engine import Verdict
 from ranger_cdap.errors import PolicySetError
 from tests.analysis.small_sets import ACCESSES, engine, requests, scenario
 from tests.analysis.test_reach_laws import GROUPS, SUBJECTS, paths
@@ -61,6 +62,6 @@ def test_java_decides_as_a_look_up_says(java: JavaEngine, kind: str) -> None:
         chosen = random.sample(universe, ASKED)
         decided = answers(java, documents, [Witness(one) for one in chosen], judge)
         for request, allowed in zip(chosen, decided, strict=True):
-            assert (cells.lookup(request).status is CellStatus.ALLOWED) is allowed, (number, request)
+            assert (cells.lookup(request).verdict is Verdict.ALLOWED) is allowed, (number, request)
             counted[allowed] += 1
     assert min(counted[True], counted[False]) > NUMBER, counted

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from hypothesis import given
 
-from ranger_cdap.analysis.impact import Certainty, SearchBudget
+from ranger_cdap.analysis.impact import SearchBudget
 from ranger_cdap.analysis.logic.formula import Formula
 from ranger_cdap.analysis.reach import Reach, ReachedAccess, ReachScope, TakenAccess, reach
 from ranger_cdap.analysis.subject import Subject
@@ -107,8 +107,8 @@ def test_each_request_of_a_user_that_is_allowed_is_in_one_row_and_no_other_is(ki
             if not unreadable(documents):
                 assert bool(denials) == taken, request
         for row in (*found.allowed, *found.taken):
-            counted[row.certainty.value] += 1
-            assert (row.witness is not None) == (row.certainty is Certainty.EXACT) == (not row.doubts)
+            counted["may" if row.doubts else "exact"] += 1
+            assert (row.witness is not None) == (not row.doubts)
             if row.witness is not None:
                 assert row.witness.put_to(judge) is isinstance(row, ReachedAccess)
                 request = row.witness.request_to(judge)
@@ -188,7 +188,7 @@ def test_a_search_without_budget_leaves_out_no_request() -> None:
         _, judge = made
         scope = ReachScope(ACCESSES, paths(judge), subject=Subject("u", may_own=True))
         found = reach(judge, scope, budget=SearchBudget(0, 0))
-        doubtful[0] += sum(row.certainty is Certainty.MAY for row in found.allowed)
+        doubtful[0] += sum(bool(row.doubts) for row in found.allowed)
         for request in (r for r in some_requests(random, frozenset()) if (r.user, r.groups) == ("u", frozenset())):
             if request.access_type in ACCESSES and judge.evaluate(request).allowed:
                 assert containing(found.allowed, found, request), request
@@ -204,7 +204,7 @@ def test_the_name_of_the_user_is_known_where_a_policy_has_a_macro_for_it() -> No
         download = {"serviceName": "s", "serviceDef": definition(False), "policies": numbered(policies)}
         judge = engine({"policies": download, "roles": {}})
         found = reach(judge, ReachScope(("read",), (("base",),), subject=Subject("u", may_own=True)))
-        assert [row.certainty for row in found.allowed] == [Certainty.EXACT] * len(expected)
+        assert [row.doubts for row in found.allowed] == [()] * len(expected)
         assert [row.witness.request.resource for row in found.allowed if row.witness] == expected
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import Cell, CellFinder, CellItem, CellStatus
-from ranger_cdap.engine import ADMIN_ACCESS, NO_POLICY, AccessRequest, PolicyEngine
+from ranger_cdap.analysis.ways import Cell, CellFinder, CellItem
+from ranger_cdap.engine import ADMIN_ACCESS, NO_POLICY, AccessRequest, PolicyEngine, Verdict
 from tests.analysis.small_sets import (
     ACCESSES,
     ENRICHER,
@@ -59,7 +59,7 @@ def without(documents: Json, items: Collection[CellItem]) -> Json:
 
 def deciding(cell: Cell) -> list[CellItem]:
     """The items of the deciding policy, on the side that decides."""
-    allowed = cell.status in (CellStatus.ALLOWED, CellStatus.DEPENDS)
+    allowed = cell.verdict in (Verdict.ALLOWED, Verdict.CONDITIONAL)
     return [one for one in (cell.allowing if allowed else cell.denying) if one.policy_id == cell.decided_by]
 
 
@@ -77,12 +77,12 @@ def test_a_look_up_is_the_decision_of_the_engine_and_names_its_policy(kind: str)
         cells = CellFinder(judge)
         for request in some_requests(random, features):
             cell, decision = cells.lookup(request), judge.evaluate(request)
-            counted[cell.status] += 1
+            counted[cell.verdict] += 1
             if decision.allowed:
-                expected = CellStatus.ALLOWED
+                expected = Verdict.ALLOWED
             else:
-                expected = CellStatus.NO_POLICY if decision.policy_id == NO_POLICY else CellStatus.DENIED
-            assert cell.status is expected, request
+                expected = Verdict.NO_POLICY if decision.policy_id == NO_POLICY else Verdict.DENIED
+            assert cell.verdict is expected, request
             # Over a denial by tags the engine names a higher policy that allows, though it does not prevail.
             trace = judge.explain(request).trace if not decision.allowed and decision.policy_id != NO_POLICY else ()
             overruled = any((one.policy_id, one.outcome) == (decision.policy_id, "allows") for one in trace)
@@ -95,9 +95,9 @@ def test_a_look_up_is_the_decision_of_the_engine_and_names_its_policy(kind: str)
                 assert one.item is None or (one.item.side == "policyItems") is decision.allowed
 
     holds()
-    asked = (CellStatus.ALLOWED, CellStatus.DENIED, CellStatus.NO_POLICY)
-    assert all((counted[status] > SETS) == (status in asked) for status in CellStatus), counted
-    assert counted["overruled"] < counted[CellStatus.DENIED] // 4, counted
+    asked = (Verdict.ALLOWED, Verdict.DENIED, Verdict.NO_POLICY)
+    assert all((counted[status] > SETS) == (status in asked) for status in Verdict), counted
+    assert counted["overruled"] < counted[Verdict.DENIED] // 4, counted
 
 
 def test_over_a_higher_policy_that_does_not_prevail_the_denial_by_a_tag_is_named() -> None:
@@ -128,7 +128,7 @@ def test_over_a_higher_policy_that_does_not_prevail_the_denial_by_a_tag_is_named
     request = AccessRequest({"base": "a"}, "read", user="u", access_time=1)
     assert (judge.evaluate(request).allowed, judge.evaluate(request).policy_id) == (False, 1)
     cell = CellFinder(judge).lookup(request)
-    assert (cell.status, cell.decided_by) == (CellStatus.DENIED, 1000)
+    assert (cell.verdict, cell.decided_by) == (Verdict.DENIED, 1000)
     assert [one.policy_id for one in deciding(cell)] == [1000]
     assert [(one.policy_id, one.effective) for one in cell.allowing] == [(1, False)]
 
@@ -152,7 +152,7 @@ def test_an_access_ends_exactly_if_all_items_of_some_removal_are_removed(kind: s
         cells = CellFinder(judge)
         for request in some_requests(random, features, 12):
             cell = cells.lookup(request)
-            assert (not cell.removals) == (cell.status is not CellStatus.ALLOWED)
+            assert (not cell.removals) == (cell.verdict is not Verdict.ALLOWED)
             if not cell.removals or len(cell.allowing) > MOST_ITEMS:
                 continue
             counted["several"] += len(cell.ways) > 1
@@ -187,7 +187,7 @@ def subsets(items: Collection[CellItem]) -> Iterator[tuple[CellItem, ...]]:
 
 @pytest.mark.parametrize("kind", ["plain", pytest.param("conditions+tags", marks=pytest.mark.slow)])
 def test_a_cell_depends_exactly_if_circumstances_change_the_answer(kind: str) -> None:
-    features, counted = features_of(kind), dict.fromkeys(CellStatus, 0)
+    features, counted = features_of(kind), dict.fromkeys(Verdict, 0)
 
     @drawn
     @given(randoms)
@@ -206,12 +206,12 @@ def test_a_cell_depends_exactly_if_circumstances_change_the_answer(kind: str) ->
         for key in random.sample(list(answers), ASKED):
             user, groups, place, access = key
             cell: Cell = cells.cell(Subject(user, groups), dict(place), access)
-            counted[cell.status] += 1
-            if cell.status is not CellStatus.MAY:
-                allowed = {CellStatus.ALLOWED: {True}, CellStatus.DEPENDS: {True, False}}.get(cell.status, {False})
+            counted[cell.verdict] += 1
+            if cell.verdict is not Verdict.UNDECIDED:
+                allowed = {Verdict.ALLOWED: {True}, Verdict.CONDITIONAL: {True, False}}.get(cell.verdict, {False})
                 assert answers[key] <= allowed, key
                 assert bool(cell.removals) == (True in allowed)
 
     holds()
-    assert counted[CellStatus.ALLOWED] > SETS
-    assert (counted[CellStatus.DEPENDS] > SETS) == ("conditions" in features), counted
+    assert counted[Verdict.ALLOWED] > SETS
+    assert (counted[Verdict.CONDITIONAL] > SETS) == ("conditions" in features), counted

@@ -10,7 +10,7 @@ import pytest
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId, entity_id, parse_entity
-from ranger_cdap.engine import AccessEntry, AccessStatus
+from ranger_cdap.engine import AccessEntry, Verdict
 from ranger_cdap.errors import InvalidEntity, InvalidInput, NotReady, UnknownOperation
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
@@ -186,8 +186,8 @@ def test_one_question_that_is_none_answers_nothing() -> None:
 def test_who_can_do_what_on_an_entity() -> None:
     table = authorizer().who(KV)
 
-    assert {user: {a: e.status for a, e in row.items()} for user, row in table.users.items()} == {
-        "alice": {"read": AccessStatus.ALLOWED}
+    assert {user: {a: e.verdict for a, e in row.items()} for user, row in table.users.items()} == {
+        "alice": {"read": Verdict.ALLOWED}
     }
     with pytest.raises(NotReady, match="no policies yet"):
         authorizer(ready=False).who(KV)
@@ -199,12 +199,12 @@ def test_who_can_do_what_on_an_entity() -> None:
     ("validity", "status"),
     [
         ({"endTime": "2001/01/01 00:00:00"}, None),
-        ({"endTime": "2901/01/01 00:00:00"}, AccessStatus.CONDITIONAL),
-        ({"startTime": "2901/01/01 00:00:00"}, AccessStatus.CONDITIONAL),
+        ({"endTime": "2901/01/01 00:00:00"}, Verdict.CONDITIONAL),
+        ({"startTime": "2901/01/01 00:00:00"}, Verdict.CONDITIONAL),
     ],
 )
 def test_a_policy_that_has_ended_gives_nobody_access(
-    validity: dict[str, str], status: AccessStatus | None, tmp_path: Path
+    validity: dict[str, str], status: Verdict | None, tmp_path: Path
 ) -> None:
     ends = policy(1, {"namespace": "ns1"}, ["alice"], ["read"], validitySchedules=[validity])
     (tmp_path / "policies.json").write_bytes(msgspec.json.encode(authorizer_world.document([ends])))

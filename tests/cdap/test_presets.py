@@ -32,7 +32,7 @@ from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScop
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.manage.job_roles import job_role
 from ranger_cdap.policies.manage.role_members import RoleMembers
-from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleAction, plan
+from ranger_cdap.policies.manage.role_plan import FoundRoles, plan
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies
 from tests.cdap.checks.test_replay import CHECKS, OPERATIONS, RECORDED, Call, is_for_a_type_of_cdap, related
 from tests.cdap.test_job_privileges import lacking
@@ -119,9 +119,9 @@ class Job:
         )
         steps = plan([wanted], FoundRoles({}, []))
         policies = [
-            {**(step.policy.wanted or {}), "id": number, "version": 1}
+            {**(step.wanted or {}), "id": number, "version": 1}
             for number, step in enumerate(steps, 1)
-            if step.action is RoleAction.POLICY and step.policy
+            if step.kind == "policy"
         ]
         document = {"serviceName": "cdapdev", "policyVersion": 1, "policies": policies}
         document["serviceDef"] = servicedef.service_definition()

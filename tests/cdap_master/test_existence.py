@@ -14,7 +14,7 @@ from ranger_cdap.config import ConfirmSettings
 from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
 from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import CdapAnswer
-from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
+from spark_sync.sources.cdap_http import CdapHttp
 from tests.cdap_master.builder import KEY_VALUE, build
 from tests.cdap_master.fixtures import CONFIRM, World
 
@@ -67,7 +67,7 @@ def asking(world: World, user: str) -> Iterator[tuple[CdapHttp, EvaluationClient
     )
     sync = msgspec.structs.replace(world.settings.sync, confirm=confirm)
     with (
-        CdapHttp(world.cdap.url, limits=HttpLimits(attempts=1)) as cdap,
+        CdapHttp(world.cdap.url, attempts=1) as cdap,
         EvaluationClient(msgspec.structs.replace(world.settings, sync=sync)) as service,
     ):
         # The stand-in for a proxy that has authenticated the account; other CDAPs take a token.

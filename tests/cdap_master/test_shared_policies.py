@@ -17,7 +17,7 @@ from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cli.main import main
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of
-from spark_sync.grants.push import ranger_admin
+from spark_sync.grants.policy_rest import policy_rest
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life
 from spark_sync.reconcile.manual import manual_ledger
@@ -165,12 +165,12 @@ def test_a_policy_in_an_older_form_is_updated_and_its_creator_is_never_refused(
         msgspec.structs.replace(ours, name="creator of upgraded", additional_resources=[])
     )
     with manual_ledger(place.job.settings) as ledger:
-        ledger.record([LedgerChange(life.entity, (replace(life, written=content_of(older)),))])
+        ledger.record([LedgerChange(None, replace(life, written=content_of(older)))])
 
     newer = msgspec.structs.replace(place.job.settings.sync, delegate_admin=True, regrant="auto")
     place.job.settings = msgspec.structs.replace(place.job.settings, sync=newer)
     answers: list[tuple[int, int]] = []
-    with ranger_admin(place.job.settings) as sync:
+    with policy_rest(place.job.settings) as sync:
         watched = Watched(sync, after=lambda _name, _number: answers.extend(place.answers("nina")))
         place.job.run(ranger=watched)
     assert set(answers) == {ALL}

@@ -75,4 +75,4 @@ def named(folder: Path, policies: Sequence[Json] = COMPANY) -> list[str]:
     contents = {"policies": download(policies), "roles": ROLES, "userstore": USERS}
     for name, content in contents.items():
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
-    return [text for name in contents for text in (f"--{name}", str(folder / f"{name}.json"))]
+    return ["--policies", ",".join(str(folder / f"{name}.json") for name in contents)]

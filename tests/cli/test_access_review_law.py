@@ -127,7 +127,7 @@ def files(folder: Path, world: Mapping[str, Any]) -> list[str]:
     }
     for name, document in content.items():
         (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
-    return [text for name in content for text in (f"--{name}", str(folder / f"{name}.json"))]
+    return ["--policies", ",".join(str(folder / f"{name}.json") for name in content)]
 
 
 def resource(entity: EntityId) -> dict[str, str]:
@@ -158,16 +158,19 @@ def told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
 def shown_by_who(options: list[str], capsys: pytest.CaptureFixture[str]) -> dict[tuple[EntityId, str, str], str]:
     found = {}
     for entity in ENTITIES:
-        rows = {(row["kind"], row["name"]): row["accesses"] for row in told(["who", str(entity), *options], capsys)}
+        rows = {
+            (row["kind"], row["name"]): row["accesses"]
+            for row in told(["access", "--entity", str(entity), *options], capsys)
+        }
         for user in USERS:
             accesses = rows.get(("user", user), rows[("everybody", "")])
             for action in ACTIONS:
-                found[entity, user, action] = accesses.get(action.lower(), {"standing": "none"})["standing"]
+                found[entity, user, action] = accesses.get(action.lower(), {"verdict": "none"})["verdict"]
     return found
 
 
 def shown_by_matrix(options: list[str], capsys: pytest.CaptureFixture[str]) -> dict[tuple[EntityId, str, str], str]:
-    document = told(["matrix", "ns1", *options], capsys)
+    document = told(["access", "--format", "matrix", "--entity", "namespace:ns1", *options], capsys)
     found = {}
     named = {(one["kind"], one["name"]) for one in document["columns"]}
     for row in document["rows"]:
@@ -176,7 +179,7 @@ def shown_by_matrix(options: list[str], capsys: pytest.CaptureFixture[str]) -> d
         for user in USERS:
             column = ("user", user) if ("user", user) in named else ("everybody", "")
             for action in ACTIONS:
-                found[entity, user, action] = cells.get(column, {}).get(action, {"standing": "none"})["standing"]
+                found[entity, user, action] = cells.get(column, {}).get(action, {"verdict": "none"})["verdict"]
     return found
 
 
@@ -232,11 +235,11 @@ def test_who_and_matrix_show_exactly_those_who_are_allowed(
     timed = any(one.get("validitySchedules") == BEGUN for one in (*world["policies"], *world["tagPolicies"]))
     matrix = shown_by_matrix(options, capsys)
     for shown in (shown_by_who(options, capsys), matrix):
-        for key, standing in shown.items():
+        for key, verdict in shown.items():
             if key not in allowed:
                 continue  # an entity that a policy names beside those asked about
-            assert standing != "allowed" or allowed[key], key
-            assert not allowed[key] or standing in ("allowed", "conditional"), key
-            assert timed or standing != "conditional", f"{key}: nothing depends on a time"
+            assert verdict != "allowed" or allowed[key], key
+            assert not allowed[key] or verdict in ("allowed", "conditional"), key
+            assert timed or verdict != "conditional", f"{key}: nothing depends on a time"
     for n, tags in world["tags"].items():
         assert not tags or (ENTITIES[n], "ann", "READ") in matrix, "an entity that carries a tag has a row"

@@ -75,7 +75,7 @@ def test_an_exported_directory_is_what_ranger_has(ranger: RangerAdmin, told: Any
     assert versions(ranger) == before
     for path, form in (("ranger", ["--directory", "ranger", "--grants"]), ("all.json", ["--out", "all.json"])):
         told(0, "export", *form)
-        assert main(["who", "dataset:ns1.d1", "--policies", path, "--json"]) == 0
+        assert main(["access", "--entity", "dataset:ns1.d1", "--policies", path, "--json"]) == 0
         told(0, "apply", "--dry-run", path)
 
 
@@ -97,12 +97,11 @@ def test_apply_does_what_plan_says_and_nothing_else(ranger: RangerAdmin, told: A
     assert versions(ranger) == before
     assert [line for line in planned if not line.startswith(" ")] == [
         "update policy `changed`: differs in description",
-        "rename policy `new name`: was `renamed`, differs in name",
-        "extra policy `extra`: is not in the file",
+        "update policy `new name`: was `renamed`, differs in name",
+        "keep policy `extra`: is not in the file",
         "create policy `lost`",
         "grants of the sync job, which stay: 1",
     ]
-    assert '    +  "description": "new",' in planned
     applied, _ = told(0, "apply", "ranger", "--yes")
     assert applied == planned
     after = versions(ranger)
@@ -112,7 +111,7 @@ def test_apply_does_what_plan_says_and_nothing_else(ranger: RangerAdmin, told: A
         "new name": 2,
         "lost": 1,
     }
-    assert told(2, "apply", "--dry-run", "ranger")[0][0] == "extra policy `extra`: is not in the file"
+    assert told(2, "apply", "--dry-run", "ranger")[0][0] == "keep policy `extra`: is not in the file"
     told(0, "apply", "ranger", "--yes", "--delete")
     assert told(0, "apply", "--dry-run", "ranger", "--json")[0] == ["[]"]
     assert names(ranger) == set(after) - {"extra"}
@@ -148,7 +147,7 @@ def test_without_a_yes_nothing_is_changed(
     told(0, "export", "--directory", "ranger")
     grant(ranger, "extra", ns("x"), "alice", "read")
     monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
-    assert "of which 1 delete a policy" in told(code, "apply", "ranger", "--delete")[1]
+    assert "of which 1 deletion" in told(code, "apply", "ranger", "--delete")[1]
     assert "extra" in names(ranger)
 
 
@@ -165,7 +164,7 @@ def test_a_change_while_it_asks_is_noticed(ranger: RangerAdmin, told: Any, monke
             return "y\n"
 
     monkeypatch.setattr(sys, "stdin", Meanwhile())
-    assert "changed meanwhile; nothing was done" in told(1, "apply", "ranger")[1]
+    assert "has changed since it was shown, and nothing was done" in told(1, "apply", "ranger")[1]
     found = ranger.policy_by_name(SERVICE, "kv")
     assert found is not None
     assert found.description == "theirs"
@@ -215,9 +214,9 @@ def test_a_plan_with_an_obstacle_is_refused_as_a_whole(ranger: RangerAdmin, told
     edit(Path("ranger/policies/theirs.json"), name="mine", description="another", isAuditEnabled=False)
     edit(Path("ranger/policies/theirs.json"), policyItems=[{"users": ["alice"], "accesses": [{"type": "read"}]}])
     before = versions(ranger)
-    lines, _ = told(2, "apply", "--dry-run", "ranger")
+    lines, _ = told(3, "apply", "--dry-run", "ranger")
     assert "blocked policy `mine`: policy `theirs` has the same resource, and Ranger takes one policy for it" in lines
-    assert "Ranger would reject policy `mine`" in told(3, "apply", "ranger", "--yes")[1]
+    assert "policy `mine` is blocked" in told(3, "apply", "ranger", "--yes")[1]
     assert versions(ranger) == before
     told(0, "apply", "ranger", "--yes", "--delete")
     assert told(0, "apply", "--dry-run", "ranger", "--json")[0] == ["[]"]
@@ -296,7 +295,7 @@ def test_policies_of_security_zones_are_exported_and_planned(ranger: RangerAdmin
     kept = {one["name"]: (path, one) for path in Path("ranger").rglob("*.json") if "name" in (one := read(path))}
     assert kept["inside"][1]["zoneName"] == "z"
     kept["inside"][0].unlink()
-    assert told(2, "apply", "--dry-run", "ranger")[0][0] == "extra policy `inside` in zone `z`: is not in the file"
+    assert told(2, "apply", "--dry-run", "ranger")[0][0] == "keep policy `inside` in zone `z`: is not in the file"
     told(0, "apply", "ranger", "--delete", "--yes")
     assert "inside" not in {one["name"] for one in ranger.policy_documents(SERVICE)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -32,31 +33,31 @@ OWN_FORM = {
 }  # fmt: skip
 
 ASKED = {
-    "explain": ["explain", "bob", "dataset.get", "dataset:ns1.kv"],
-    "who": ["who", "dataset:ns1.kv"],
-    "what": ["what", "carol"],
-    "path": ["path", "carol", "dataset:ns1.kv"],
+    "check --why": ["check", "--why", "bob", "dataset.get", "dataset:ns1.kv"],
+    "access --entity": ["access", "--entity", "dataset:ns1.kv"],
+    "access --user": ["access", "--user", "carol"],
+    "access --ways": ["access", "--ways", "--user", "carol", "--entity", "dataset:ns1.kv"],
     "groups": ["groups", "carol"],
-    "matrix": ["matrix", "ns1"],
+    "access --format": ["access", "--format", "matrix", "--entity", "namespace:ns1"],
     "policies lint": ["policies", "lint"],
     "policies test": ["policies", "test", "expectations.toml"],
-    "plan": ["plan", "bob", "dataset.get", "dataset:ns1.kv"],
-    "operations": ["operations", "--profile", "003"],
+    "needs USER": ["needs", "bob", "dataset.get", "dataset:ns1.kv"],
+    "needs --profile": ["needs", "--profile", "003"],
     "config": ["config"],
     "roles explain": ["roles", "explain", "developer", "--namespace", "sales"],
     "plugins": ["plugins"],
 }
-WITH_POLICIES = ("explain", "who", "what", "path", "groups", "matrix", "policies lint", "policies test")
+WITH_POLICIES = ("check", "access", "groups", "policies lint", "policies test")
 
 # These need a Ranger Admin, jars, a Spark session, a CDAP or an end of their own; their own tests read their JSON.
 ASKED_ELSEWHERE = {
-    "audit verify", "policies impact", "overbroad", "insights report", "insights propose",
+    "audit verify", "audit report", "policies diff",
     "roles apply", "roles remove", "import sentry",
-    "setup", "check", "doctor", "policies apply",
-    "policies refresh", "policies rewrite", "serve", "embedded-admin",
-    "shadow report", "shadow close",
-    "extension", "install-units",
-    "review", "sync run", "sync inventory", "sync repair", "sync baseline", "sync status", "sync lives",
+    "setup", "doctor", "policies apply",
+    "policies refresh", "serve", "console", "embedded-admin",
+    "shadow report",
+    "extension", "units",
+    "sync run", "sync inventory", "sync repair", "sync baseline", "sync status", "sync lives",
     "sync reconcile", "sync regrant", "sync retry", "sync assign", "sync forget",
 }  # fmt: skip
 
@@ -69,8 +70,13 @@ def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def command_of(name: str) -> str:
+    """The command of a key of `ASKED`, which may name an option as well."""
+    return re.sub(" (--.*|[A-Z]+)$", "", name)
+
+
 def arguments(name: str, folder: Path) -> list[str]:
-    return ASKED[name] + (named(folder) if name in WITH_POLICIES else [])
+    return ASKED[name] + (named(folder) if command_of(name) in WITH_POLICIES else [])
 
 
 def parsed(text: str) -> str:
@@ -131,9 +137,8 @@ def test_an_option_takes_the_same_kind_of_value_everywhere() -> None:
     differing = {name: found for name, found in kinds.items() if len(found) > 1}
     # `plan` prints policies where others read them; `check` asks a decision service, `insights` names one of Ranger.
     assert differing == {
-        "--out": {"FILE", "DIR"},
-        "--policies": {"PATH", "boolean"},
-        "--service": {"URL", "NAME"},
+        "--out": {"FILE", "DIR", "FILE|DIR"},
+        "--policies": {"WHICH", "PATH", "boolean"},
     }
 
 
@@ -147,10 +152,17 @@ def test_help_is_whole(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert ("Exit codes:" in told.out) == (name in DOING)
 
 
+def test_the_help_lists_each_command_in_one_section(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    listed = re.findall(r"^  ([a-z-]+) +[A-Z]", capsys.readouterr().out.partition("Decide:")[2], re.MULTILINE)
+    assert sorted(listed) == sorted(ROOT.commands)  # type: ignore[attr-defined]
+
+
 def test_every_json_answer_is_looked_at_somewhere() -> None:
     answering = {name for name in DOING if name not in OWN_FORM}
-    assert answering == set(ASKED) | ASKED_ELSEWHERE
-    assert not set(ASKED) & ASKED_ELSEWHERE
+    asked = set(map(command_of, ASKED))
+    assert answering == asked | ASKED_ELSEWHERE
+    assert not asked & ASKED_ELSEWHERE
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -198,12 +210,15 @@ def test_a_quiet_command_gives_its_answer_and_nothing_besides(
 
 
 def test_what_quiet_leaves_out_is_said_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments("explain", tmp_path)) == 0
+    assert main(arguments("check --why", tmp_path)) == ExitCode.NO
     assert capsys.readouterr().err == "note: problems with other policies: 1; `ranger-cdap policies lint` shows them\n"
 
 
 def test_errors_are_said_to_the_quiet_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--quiet", "who", "dataset:ns1.kv", "--policies", "nowhere.json"]) == ExitCode.INVALID_INPUT
+    assert (
+        main(["--quiet", "access", "--entity", "dataset:ns1.kv", "--policies", "nowhere.json"])
+        == ExitCode.INVALID_INPUT
+    )
     assert "`nowhere.json` cannot be read" in capsys.readouterr().err
 
 
@@ -218,7 +233,7 @@ def test_no_color_is_respected(
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("NO_COLOR", no_color)
-    assert main(arguments("explain", tmp_path)) == 0
+    assert main(arguments("check --why", tmp_path)) == ExitCode.NO
     assert ("\x1b[31m" in capsys.readouterr().out) is coloured
 
 
@@ -227,7 +242,10 @@ def test_a_name_in_a_policy_can_not_act_on_the_terminal(tmp_path: Path, capsys: 
         9, {"namespace": "ns1"}, {"users": ["al\x1b[2Jice\u202e"], "accesses": [{"type": "read"}]}, name="\x1b]0;x\x07"
     )
     files = named(tmp_path, [*COMPANY, evil])
-    for words in (["who", "namespace:ns1"], ["explain", "al\x1b[2Jice\u202e", "namespace.get", "namespace:ns1"]):
+    for words in (
+        ["access", "--entity", "namespace:ns1"],
+        ["check", "--why", "al\x1b[2Jice\u202e", "namespace.get", "namespace:ns1"],
+    ):
         main([*words, *files])
         told = capsys.readouterr()
         assert not {"\x1b", "\x07", "\u202e"} & set(told.out + told.err)
@@ -269,7 +287,7 @@ def test_interrupted_is_130(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=Keyboard()))
-    assert main(["eval", *named(tmp_path)[:2], "--requests", "-"]) == ExitCode.INTERRUPTED
+    assert main(["eval", "--policies", named(tmp_path)[1].split(",")[0], "--requests", "-"]) == ExitCode.INTERRUPTED
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
 
 

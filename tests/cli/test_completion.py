@@ -13,18 +13,18 @@ import pytest
 from ranger_cdap.cli.main import main
 
 COMPLETED = [
-    ("ranger-cdap exp", ["explain"]),
+    ("ranger-cdap acc", ["access"]),
     (
         "ranger-cdap policies ",
-        ["lint", "test", "impact", "refresh", "export", "apply", "rewrite"],
+        ["lint", "test", "diff", "refresh", "export", "apply"],
     ),
     ("ranger-cdap check alice dataset.tr", ["dataset.truncate"]),
     ("ranger-cdap check alice topic.cre", ["topic.create"]),
     ("ranger-cdap check alice dataset.get data", ["dataset:", "dataset_module:", "dataset_type:"]),
     ("ranger-cdap check alice dataset.get dataset:", ["dataset:"]),
-    ("ranger-cdap who name", ["namespace:"]),
-    ("ranger-cdap operations --profile 00", ["000", "001", "001-prose", "002", "003", "004"]),
-    ("ranger-cdap operations --entity sch", ["schedule"]),
+    ("ranger-cdap access --entity name", ["namespace:"]),
+    ("ranger-cdap needs --profile 00", ["000", "001", "001-prose", "002", "003", "004"]),
+    ("ranger-cdap needs --type sch", ["schedule"]),
     ("ranger-cdap check a application.deploy application:n.a --with da", ["datasets="]),
     ("ranger-cdap --set ranger.ser", ["ranger.service="]),
     ("ranger-cdap check --js", ["--json"]),

@@ -42,8 +42,13 @@ FAILING = [
     # arguments; exit code, code, and the beginning of the message
     (["--config", "nowhere.toml", *CHECK], 3, "config", "configuration file `nowhere.toml` does not exist"),
     ([*CHECK[:2], "dataset.nosuch", CHECK[3]], 3, "unknown-operation", ""),
-    (["who", "dataset:ns1.kv", "--policies", "nowhere.json"], 3, "invalid-input", "`nowhere.json` cannot be read"),
-    ([*NOWHERE, "explain", *CHECK[1:]], 4, "not-ready", "Ranger Admin at"),
+    (
+        ["access", "--entity", "dataset:ns1.kv", "--policies", "nowhere.json"],
+        3,
+        "invalid-input",
+        "`nowhere.json` cannot be read",
+    ),
+    ([*NOWHERE, "check", "--why", *CHECK[1:]], 4, "not-ready", "Ranger Admin at"),
     ([*NOWHERE, "policies", "refresh"], 1, "ranger-admin-unreachable", "Ranger Admin at"),
     (["check"], 3, "invalid-input", "Missing argument"),
     (["nosuch"], 3, "invalid-input", "No such command"),

@@ -218,7 +218,7 @@ def test_without_tags_tag_policies_speak_of_the_tags_of_the_request_alone(
     told = capsys.readouterr()
     answers = [json.loads(line) for line in told.out.splitlines()]
     assert [(answer["allowed"], answer["policyId"]) for answer in answers] == [(True, 7), (False, 9)]
-    assert told.err == "warning: there are tag policies, but without `--tags` no resource carries a tag\n"
+    assert told.err == "warning: there are tag policies, but without a tag download no resource carries a tag\n"
 
     (files / "tags.json").write_text(json.dumps({"serviceName": "cdapdev"}))
     assert main([*words, "--tags", f"{files}/tags.json"]) == 0

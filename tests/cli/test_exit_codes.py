@@ -42,7 +42,7 @@ def test_setup_then_allowed_denied_and_explained(ranger: RangerAdmin, capsys: py
     assert "allowed: alice dataset.get on dataset:ns1.kv" in capsys.readouterr().out
     assert main(["check", "bob", "dataset.get", "dataset:ns1.kv"]) == 2
     assert "bob" in capsys.readouterr().out
-    assert main(["explain", "bob", "dataset.get", "dataset:ns1.kv"]) == 0
+    assert main(["check", "--why", "bob", "dataset.get", "dataset:ns1.kv"]) == 2
     assert "bob needs READ on dataset:ns1.kv" in capsys.readouterr().out
 
 
@@ -51,13 +51,13 @@ def test_who_can_do_what(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]
     grant(ranger, "kv", {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}, "alice", "read")
     capsys.readouterr()
 
-    assert main(["who", "dataset:ns1.kv"]) == 0
+    assert main(["access", "--entity", "dataset:ns1.kv"]) == 0
     assert ["user", "alice", "read", "allowed"] in [line.split()[:4] for line in capsys.readouterr().out.splitlines()]
-    assert main(["who", "dataset:ns1.other"]) == 0
+    assert main(["access", "--entity", "dataset:ns1.other"]) == 0
     assert capsys.readouterr().out == "no one has any access to dataset:ns1.other\n"
-    assert main(["who", "dataset:ns1.*"]) == 0
+    assert main(["access", "--entity", "dataset:ns1.*"]) == 0
     assert "user alice has read on dataset cdap/ns1/kv" in capsys.readouterr().out
-    assert main(["who", "data:ns1.*"]) == 3
+    assert main(["access", "--entity", "data:ns1.*"]) == 3
 
 
 def test_policies_travel_as_a_file(
@@ -81,7 +81,7 @@ def test_policies_travel_as_a_file(
     told = capsys.readouterr().out.splitlines()
     assert [line for line in told if not line.startswith(" ")] == [
         "update policy `changed`: differs in policyItems",
-        "extra policy `new`: is not in the file",
+        "keep policy `new`: is not in the file",
         "create policy `lost`",
     ]
     assert ranger.policy_by_name("cdapdev", "lost") is None
@@ -93,7 +93,7 @@ def test_policies_travel_as_a_file(
     assert ranger.policy_by_name("cdapdev", "new") is not None
     capsys.readouterr()
     assert main(["policies", "apply", "--dry-run", "policies.json"]) == 2
-    assert capsys.readouterr().out.splitlines() == ["extra policy `new`: is not in the file"]
+    assert capsys.readouterr().out.splitlines() == ["keep policy `new`: is not in the file"]
 
     assert main(["policies", "apply", "--dry-run", "nowhere.json"]) == 3
     monkeypatch.setenv("RANGER_CDAP_SETUP_PASSWORD", "wrong")
@@ -171,7 +171,7 @@ def test_an_import_that_has_nothing_to_do_says_so(ranger: RangerAdmin, capsys: p
 
 
 def test_a_dry_run_shows_the_plan_and_does_nothing(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["setup", "--dry-run"]) == 0
+    assert main(["setup", "--dry-run"]) == 2
     assert "create service `cdapdev`" in capsys.readouterr().out
     assert ranger.get_service("cdapdev") is None
 

@@ -18,6 +18,7 @@ from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.history import PolicyHistory
 from tests.cli.fixtures import COMPANY, ROLES, download, item, policy
 
+WHO = ("access", "--entity", "dataset:ns1.kv")
 Json = dict[str, Any]
 DAY = 86_400_000
 NOW = time.time_ns() // 1_000_000
@@ -45,11 +46,18 @@ def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
 
 
 @pytest.mark.parametrize(("when", "expected"), [("5d", False), ("3d", True), ("2999-01-01", True)])
-@pytest.mark.parametrize("command", [["who", "dataset:ns1.kv"], ["what", "eve"], ["path", "eve", "dataset:ns1.kv"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["access", "--entity", "dataset:ns1.kv"],
+        ["access", "--user", "eve"],
+        ["access", "--ways", "--user", "eve", "--entity", "dataset:ns1.kv"],
+    ],
+)
 def test_a_question_is_answered_by_the_policies_of_then(
     asked: Callable[..., tuple[int, str, str]], command: list[str], when: str, expected: bool
 ) -> None:
-    code, out, _ = asked(*command, "--at", when)
+    code, out, _ = asked(*command, "--policies", f"history:{when}")
     assert code == ExitCode.OK
     assert ('"new"' in out) is expected
 
@@ -59,30 +67,25 @@ def test_the_impact_since_then(asked: Callable[..., tuple[int, str, str]], tmp_p
     for sets in (
         ["history:5d", "history:3d"],
         ["history:5d", now],
-        ["--since", "5d", "history:3d"],
-        ["--since", "5d", now],
     ):
-        code, out, _ = asked("policies", "impact", *sets, "--json", "--fail-on", "gained")
+        code, out, _ = asked("policies", "diff", *sets, "--json", "--fail-on", "gained")
         assert code == ExitCode.ACCESS_CHANGED
         found = json.loads(out)
         assert [row["who"] for row in found["gained"]] == [["user eve"]]
         assert found["lost"] == []
-    assert asked("policies", "impact", "history:3d", "history:1d", "--fail-on", "any")[0] == ExitCode.OK
+    assert asked("policies", "diff", "history:3d", "history:1d", "--fail-on", "any")[0] == ExitCode.OK
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["who", "dataset:ns1.kv", "--at", "30d"], "so old: it begins at 2"),
-        (["who", "dataset:ns1.kv", "--at", "yesterday"], "`--at yesterday` is not a time"),
-        (["who", "dataset:ns1.kv", "--at", "5d", "--policies", "x.json"], "exclude each other"),
-        (["who", "dataset:ns1.kv", "--at", "5d", "--roles", "x.json"], "exclude each other"),
-        (["policies", "impact", "history:30d", "history:1d"], "so old: it begins at 2"),
-        (["policies", "impact", "history:", "history:1d"], "is not a time"),
-        (["policies", "impact", "--since", "soon"], "is not a time"),
-        (["policies", "impact", "--since", "5d", "history:1d", "now.json"], "give NEW alone"),
-        (["policies", "impact", "history:1d"], "give OLD and NEW"),
-        (["policies", "impact"], "give OLD and NEW"),
+        ([*WHO, "--policies", "history:30d"], "so old: it begins at 2"),
+        (
+            ["access", "--entity", "dataset:ns1.kv", "--policies", "history:yesterday"],
+            "`history: yesterday` is not a time",
+        ),
+        (["policies", "diff", "history:30d", "history:1d"], "so old: it begins at 2"),
+        (["policies", "diff", "history:", "history:1d"], "is not a time"),
     ],
 )
 def test_what_the_history_does_not_have_is_refused(
@@ -93,7 +96,10 @@ def test_what_the_history_does_not_have_is_refused(
     assert message in err
 
 
-@pytest.mark.parametrize("words", [["who", "dataset:ns1.kv", "--at", "5d"], ["policies", "impact", "history:5d", "x"]])
+@pytest.mark.parametrize(
+    "words",
+    [["access", "--entity", "dataset:ns1.kv", "--policies", "history:5d"], ["policies", "diff", "history:5d", "x"]],
+)
 def test_without_a_history_the_setting_is_named(asked: Callable[..., tuple[int, str, str]], words: list[str]) -> None:
     code, _, err = asked(*words, kept=False)
     assert code == ExitCode.INVALID_INPUT

@@ -19,7 +19,7 @@ PROGRAM = (
     "print('begins', flush=True); from ranger_cdap.__main__ import run; run()"
 )
 LONGEST_RUN = 2.0  # seconds
-COMMANDS = (["embedded-admin", "--port", "0"], ["serve"], ["policies", "refresh"], ["operations"])
+COMMANDS = (["embedded-admin", "--port", "0"], ["serve"], ["policies", "refresh"], ["needs"])
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def test_with_an_inventory_rights_on_what_does_not_exist_are_findings(
     ("arguments", "said"),
     [
         (["--policies", "nowhere.json"], "`nowhere.json` cannot be read"),
-        (["--roles", "roles.json"], "--policies"),
+        (["--policies", "https://cdap"], "gives no policies out"),
     ],
 )
 def test_what_is_no_question_is_one_sentence(

@@ -35,24 +35,24 @@ def answered(capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> 
 
 def test_every_answer_is_one_document(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
     steps = answered(capsys, 0, "setup", "--yes")
-    assert {"change", "what"} == set(steps[0])
+    assert {"change", "kind", "name"} <= set(steps[0])
     grant(ranger, "kv", KV, "alice", "read")
     assert main(["policies", "export", "--out", "policies.json"]) == 0
     assert answered(capsys, 0, "policies", "apply", "--dry-run", "policies.json") == []
     grant(ranger, "ns1", {"instance": "cdap", "namespace": "ns1"}, "alice", "read")
     (extra,) = answered(capsys, 2, "policies", "apply", "--dry-run", "policies.json")
-    assert (extra["change"], extra["policy"]) == ("extra", "ns1")
+    assert (extra["change"], extra["name"]) == ("keep", "ns1")
     assert answered(capsys, 0, "policies", "apply", "--yes", "policies.json") == [extra]
 
     (refreshed,) = answered(capsys, 0, "policies", "refresh")
     assert {"service", "policies", "roles", "tags", "users"} == set(refreshed)
     assert answered(capsys, 0, "check", *GET)["allowed"] is True
     assert answered(capsys, 2, "check", "bob", *GET[1:])["missing"]
-    explained = answered(capsys, 0, "explain", *GET)
+    explained = answered(capsys, 0, "check", "--why", *GET)
     assert [one["policy"]["name"] for one in explained["alternatives"][0]] == ["kv"]
-    (alice,) = [row for row in answered(capsys, 0, "who", "dataset:ns1.kv") if row["name"] == "alice"]
+    (alice,) = [row for row in answered(capsys, 0, "access", "--entity", "dataset:ns1.kv") if row["name"] == "alice"]
     assert alice["accesses"]["read"]["policy"]["name"] == "kv"
-    shown = answered(capsys, 0, "matrix", "ns1")
+    shown = answered(capsys, 0, "access", "--format", "matrix", "--entity", "namespace:ns1")
     assert [row["entity"]["parts"] for row in shown["rows"]] == [["ns1"], ["ns1", "kv"]]
     Path("expected.toml").write_text(EXPECTED)
     assert answered(capsys, 0, "policies", "test", "expected.toml")["met"] == 1
@@ -63,14 +63,19 @@ def test_every_answer_is_one_document(ranger: RangerAdmin, capsys: pytest.Captur
 def test_the_cache_of_a_plugin_is_a_file_of_policies(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["setup", "--yes"]) == 0
     grant(ranger, "kv", KV, "alice", "read")
-    live = answered(capsys, 0, "who", "dataset:ns1.kv")
+    live = answered(capsys, 0, "access", "--entity", "dataset:ns1.kv")
     cached = [path for path in Path("cache").iterdir() if path.name.endswith("_cdapdev.json")]
-    assert answered(capsys, 0, "who", "dataset:ns1.kv", "--policies", str(*cached)) == live
+    assert answered(capsys, 0, "access", "--entity", "dataset:ns1.kv", "--policies", str(*cached)) == live
 
 
 def test_without_policies_nothing_is_tested_or_shown(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> None:
     Path("expected.toml").write_text(EXPECTED)
-    for command in ("policies test expected.toml", "matrix ns1", "who dataset:ns1.kv", f"explain {' '.join(GET)}"):
+    for command in (
+        "policies test expected.toml",
+        "access --format matrix --entity namespace:ns1",
+        "access --entity dataset:ns1.kv",
+        f"check --why {' '.join(GET)}",
+    ):
         assert main(command.split()) == 4
         told = capsys.readouterr()
         assert told.out == ""

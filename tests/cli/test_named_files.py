@@ -14,32 +14,36 @@ from ranger_cdap.cli.main import main
 from tests.cli.fixtures import named
 from tests.cli.test_command_laws import DOING
 
-POLICIES = ("explain bob dataset.get dataset:ns1.kv", "who dataset:ns1.kv", "what carol", "groups carol",
-            "path carol dataset:ns1.kv", "policies lint", "policies lint --redundant", "matrix ns1")  # fmt: skip
+POLICIES = ("check bob dataset.get dataset:ns1.kv", "access --entity dataset:ns1.kv", "access --user carol",
+            "access --user carol --entity dataset:ns1.kv", "access --entity namespace:ns1 --format matrix",
+            "groups carol", "policies lint")  # fmt: skip
 
 # Command lines with a file that is read, as FILE; DOWNLOAD is a usable download of policies.
 READING = [
     *(f"{asked} --policies FILE" for asked in POLICIES),
-    *(f"{asked} --policies DOWNLOAD {option} FILE" for asked in POLICIES for option in ("--roles", "--userstore")),
+    *(f"{asked} --policies DOWNLOAD,FILE" for asked in POLICIES),
     "setup --from-cdap-site FILE",
     "import sentry FILE",
     "policies test FILE",
-    "policies rewrite FILE",
-    "policies impact FILE DOWNLOAD",
-    "policies impact DOWNLOAD DOWNLOAD --roles FILE",
+    "audit report FILE --policies DOWNLOAD",
+    "audit report audit --policies FILE",
+    "policies diff DOWNLOAD DOWNLOAD --replay FILE",
+    "policies lint --policies DOWNLOAD --propose --audit FILE",
+    "policies lint --policies DOWNLOAD --propose --inventory FILE",
+    "policies diff FILE DOWNLOAD",
+    "policies diff DOWNLOAD,FILE DOWNLOAD",
     "audit verify FILE",
     "policies test expectations.toml --policies FILE",
-    *(f"policies test expectations.toml --policies DOWNLOAD {option} FILE" for option in ("--roles", "--userstore")),
-    *(f"shadow report audit --policies DOWNLOAD {option} FILE" for option in ("--roles", "--userstore")),
+    "policies test expectations.toml --policies DOWNLOAD,FILE",
+    "shadow report audit --policies DOWNLOAD,FILE",
     "shadow report audit --policies FILE",
-    "overbroad --inventory ENTITIES --policies FILE",
     "eval --requests DOWNLOAD --policies DOWNLOAD --roles FILE",
-    *(f"overbroad --inventory ENTITIES --policies DOWNLOAD {option} FILE" for option in ("--roles", "--userstore")),
     "shadow report FILE --policies DOWNLOAD",
     "eval --policies FILE --requests DOWNLOAD",
     "eval --policies DOWNLOAD --requests FILE",
-    "matrix ns1 --policies DOWNLOAD --inventory FILE",
-    "overbroad --policies DOWNLOAD --inventory FILE",
+    "access --entity namespace:ns1 --format matrix --policies DOWNLOAD --inventory FILE",
+    "access --format parquet --out x --inventory FILE --policies DOWNLOAD",
+    "access --format parquet --out x --inventory ENTITIES --users FILE --policies DOWNLOAD",
     "policies lint --policies DOWNLOAD --inventory FILE",
     "--config FILE config",
     *(
@@ -51,9 +55,8 @@ READING = [
 # Options and arguments of files that are written, or whose commands need Ranger, CDAP or a sync job before they read.
 OTHER = {
     "--out", "--database", "--directory",
-    "policies apply", "shadow close", "insights report",
-    "insights propose", "review", "sync inventory", "sync baseline", "sync reconcile",
-    "install-units", "--tags", "--deltas", "eval --userstore",
+    "policies apply", "sync inventory", "sync baseline", "sync reconcile",
+    "units", "--tags", "--deltas", "eval --userstore",
 }  # fmt: skip
 
 
@@ -87,9 +90,8 @@ def run(folder: Path, line: str) -> int:
     (folder / "entities").write_text(
         '{"v": 1, "instance": "cdap", "taken": "2026-11-01T00:00:00Z"}\n{"type": "dataset", "parts": ["ns1", "kv"]}\n'
     )
-    words = [
-        {"FILE": "given", "DOWNLOAD": "policies.json", "ENTITIES": "entities"}.get(word, word) for word in line.split()
-    ]
+    names = {"FILE": "given", "DOWNLOAD": "policies.json", "ENTITIES": "entities"}
+    words = [",".join(names.get(part, part) for part in word.split(",")) for word in line.split()]
     return main([*words, "--quiet"])
 
 

@@ -19,8 +19,7 @@ DOWNLOADING = [
     ["doctor"],
     ["policies", "lint"],
     ["policies", "export"],
-    ["policies", "impact", "ranger:", "ranger:"],
-    ["plan", "alice", "dataset.get", "dataset:ns1.kv", "--apply", "--dry-run"],
+    ["policies", "diff", "ranger:", "ranger:"],
 ]
 REPORTED = ("policyActiveVersion", "policyActivationTime", "roleActiveVersion")
 

@@ -158,7 +158,7 @@ def test_tag_policies_without_tags_are_said(capsys: pytest.CaptureFixture[str]) 
     }
     Path("policies.json").write_text(json.dumps(document | {"tagPolicies": tags}))
     assert main(["policies", "test", "expected.toml", *files]) == 0
-    assert "without `--tags` no resource carries a tag" in capsys.readouterr().err
+    assert "without a tag download no resource carries a tag" in capsys.readouterr().err
 
 
 def test_what_is_not_enforced_is_not_taken_for_allowed_by_a_policy(capsys: pytest.CaptureFixture[str]) -> None:

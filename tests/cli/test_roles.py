@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ranger_cdap.cdap.presets import load_preset, preset_names
-from ranger_cdap.cli import role_steps
+from ranger_cdap.cli import ranger_changes
 from ranger_cdap.cli.main import main
 from ranger_cdap.policies.client.ranger_roles import RoleClient
 from ranger_cdap.testing import EmbeddedRanger, embedded_ranger
@@ -124,7 +124,7 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("create role `sales_viewer`: Made by ranger-cdap: viewer in namespace:sales")
     assert "create policy `roles: namespace sales of cdap`: give read to role sales_viewer" in lines
-    assert lines[-1] == "add to role `sales_viewer`: user `ann`"
+    assert lines[-1] == "update role `sales_viewer`: add user `ann`"
     assert state(ranger) == before
 
 
@@ -157,7 +157,7 @@ def test_a_plan_that_changed_while_it_was_confirmed_is_not_carried_out(
         assert question.startswith("Make ")
         assert ranger.admin.roles.create(ranger.service, "sales_viewer", description="of others")
 
-    monkeypatch.setattr(role_steps, "confirm", meanwhile)
+    monkeypatch.setattr(ranger_changes, "confirm", meanwhile)
     policies = state(ranger)[1]
     assert main(["roles", "apply", "viewer", *ANN]) == 1
     assert "the plan has changed since it was shown, and nothing was done" in capsys.readouterr().err
@@ -178,21 +178,21 @@ def test_an_interrupted_command_says_how_far_it_came(
     rights = len(load_preset("viewer", "default").rights)
     assert f"{rights + 1} of {rights + 2} changes were made; the same command goes on from there" in error
     assert main(["roles", "apply", "viewer", *ANN, "--yes"]) == 0
-    assert capsys.readouterr().out == "add to role `sales_viewer`: user `ann`\n"
+    assert capsys.readouterr().out == "update role `sales_viewer`: add user `ann`\n"
 
 
 @pytest.mark.usefixtures("ranger")
 def test_json_has_every_step_once_and_the_exit_code_tells_differences(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["roles", "apply", "viewer", *ANN, "--dry-run", "--json"]) == 2
     wanted = json.loads(capsys.readouterr().out)
-    assert all(step["changes"] for step in wanted)
+    assert all(step["change"] in ("create", "update") for step in wanted)
     assert main(["roles", "apply", "viewer", *ANN, "--yes", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == wanted
     assert main(["roles", "apply", "viewer", *ANN, "--dry-run", "--json"]) == 0
     [kept] = json.loads(capsys.readouterr().out)
-    assert (kept["change"], kept["changes"]) == ("keep role `sales_viewer`", False)
+    assert (kept["change"], kept["kind"], kept["name"]) == ("keep", "role", "sales_viewer")
     assert main(["roles", "remove", "viewer", "--namespace", "sales", "--yes", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[-1]["change"] == "delete role `sales_viewer`"
+    assert json.loads(capsys.readouterr().out)[-1]["change"] == "delete"
 
 
 @pytest.mark.usefixtures("ranger")

@@ -56,7 +56,6 @@ WRONG = [
     ({"service__port": '"many"'}, 3, "`service.port`: expected a whole number, got a text (config)"),
     ({"service__port": "70000"}, 1, "cannot be used"),
     ({"service__host": '"0.0.0.0"'}, 3, "which other machines can reach: set `service.tls_certificate`"),
-    ({"service__max_body": "0"}, 3, "`service.max_body` must be greater than zero"),
     ({"sync__clock_skew": "-1"}, 3, "`sync.clock_skew` must be zero or greater"),
     ({"cdap__profile": '"099"'}, 3, "there is no profile `099`"),
 ]

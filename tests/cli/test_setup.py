@@ -13,10 +13,11 @@ from ranger_cdap.config import PluginSettings, Settings
 from ranger_cdap.errors import AdminFailed, ConflictingChange
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.carry_out import carry_out
 from ranger_cdap.policies.manage.proposed_admins import save_proposal
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.document import replaced
-from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
+from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
 from tests.cli.live_ranger import PASSWORD
 from tests.embedded_admin.caller import V2, Caller
 
@@ -34,7 +35,7 @@ def everything(ranger: RangerAdmin) -> dict[str, Any]:
 def test_the_profile_is_named_where_no_setting_has_chosen_it(
     ranger: RangerAdmin, profile: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*(["--set", f"cdap.profile={profile}"] if profile else []), "setup", "--dry-run"]) == 0
+    assert main([*(["--set", f"cdap.profile={profile}"] if profile else []), "setup", "--dry-run"]) == 2
     assert ("`cdap.profile` is not set, so the profile is `default`" in capsys.readouterr().err) is (not profile)
 
 
@@ -45,7 +46,7 @@ def test_the_confirmation_by_cdap_is_asked_for(
     confirm = f'[sync.confirm]\nurl = "{url}"\nuser = "reader"\ncaller = "sync"\nsecret = "env:HOME"\n' if url else ""
     file = Path("ranger-cdap.toml")
     file.write_text(f"{file.read_text()}\n{confirm}")
-    assert main(["setup", "--dry-run"]) == 0
+    assert main(["setup", "--dry-run"]) == 2
     assert ("`sync.confirm.url` is not set" in capsys.readouterr().err) is (not url)
 
 
@@ -74,31 +75,29 @@ def test_with_existing_users_and_groups_it_goes_on(ranger: RangerAdmin, capsys: 
     assert ranger.policy_by_name("cdapdev", "instance cdap") is not None
 
 
-def test_a_step_that_fails_names_the_steps_before_it(
+def test_a_step_that_fails_is_named_with_the_number_made_before(
     ranger: RangerAdmin, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(admin: RangerAdmin, policy: Policy) -> Policy:
+    def fail(admin: RangerAdmin, policy: Any) -> Any:
         raise AdminFailed("Ranger Admin failed")
 
-    monkeypatch.setattr(RangerAdmin, "create_policy", fail)
+    monkeypatch.setattr(RangerAdmin, "create_policy_document", fail)
     assert main([*administrators("alice"), "--yes"]) == 1
     assert ranger.get_service("cdapdev") is not None
     error = capsys.readouterr().err
-    assert "done before it: service definition `cdap`, service `cdapdev`" in error
-    assert "run setup again" in error
+    assert "policy `instance cdap` (create): Ranger Admin failed; 2 of 3 changes were made before" in error
 
 
-def test_an_interrupted_step_names_the_steps_before_it(
+def test_an_interruption_says_how_many_steps_were_made(
     ranger: RangerAdmin, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(admin: RangerAdmin, policy: Policy) -> Policy:
+    def interrupt(admin: RangerAdmin, policy: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(RangerAdmin, "create_policy", interrupt)
+    monkeypatch.setattr(RangerAdmin, "create_policy_document", interrupt)
     assert main([*administrators("alice"), "--yes"]) == 130
     error = capsys.readouterr().err
-    assert "interrupted, perhaps done: policy `instance cdap`" in error
-    assert "done before it: service definition `cdap`, service `cdapdev`" in error
+    assert "2 of 3 changes were made; the same command goes on from there" in error
 
 
 def administrators(*names: str) -> list[str]:
@@ -114,7 +113,7 @@ def test_administrators_in_ranger_follow_the_settings(ranger: RangerAdmin, capsy
     before = everything(ranger)
     capsys.readouterr()
 
-    assert main([*administrators("bob"), "--dry-run"]) == 0
+    assert main([*administrators("bob"), "--dry-run"]) == 2
     shown = capsys.readouterr().out
     assert "remove alice from service.admin.users" in shown
     assert "give read, write, admin for bob; revoke read, write, admin for alice" in shown
@@ -161,7 +160,7 @@ def test_what_changes_while_the_plan_is_shown_is_not_overwritten(
     policy = ranger.policy_by_name("cdapdev", "instance cdap")
     assert policy is not None
     edited = replaced(policy, policy_items=[*policy.policy_items, replaced(policy.policy_items[0], users=["bob"])])
-    monkeypatch.setattr("ranger_cdap.cli.setup.confirm", lambda question: ranger.update_policy(edited))
+    monkeypatch.setattr("ranger_cdap.cli.ranger_changes.confirm", lambda question: ranger.update_policy(edited))
     assert main(administrators("bob")) == 1
     assert "the plan has changed since it was shown, and nothing was done" in capsys.readouterr().err
     found = ranger.policy_by_name("cdapdev", "instance cdap")
@@ -177,8 +176,8 @@ def test_a_policy_changed_since_it_was_read_is_not_written(ranger: RangerAdmin) 
     policy = ranger.policy_by_name("cdapdev", "instance cdap")
     assert policy is not None
     ranger.update_policy(replaced(policy, description="by a person"))
-    with pytest.raises(ConflictingChange, match="was changed in Ranger meanwhile"):
-        service_setup.carry_out(steps, ranger)
+    with pytest.raises(ConflictingChange, match="it was changed in Ranger since the plan was made"):
+        list(carry_out(steps, ranger, "cdapdev"))
 
 
 def test_members_of_a_policy_that_are_unknown_here_stay(ranger: RangerAdmin) -> None:
@@ -200,10 +199,10 @@ def test_a_disabled_service_is_not_kept_but_named_with_what_to_do(
     assert main(["setup", "--yes"]) == 0
     disable(ranger)
     capsys.readouterr()
-    for command in (["setup", "--yes"], ["setup", "--dry-run"]):
-        assert main(command) == 0
+    for command, code in ((["setup", "--yes"], 0), (["setup", "--dry-run"], 2)):
+        assert main(command) == code
         (line,) = [row for row in capsys.readouterr().out.splitlines() if "service `cdapdev`" in row]
-        assert line.startswith("disabled service `cdapdev`: ")
+        assert line.startswith("blocked service `cdapdev`: ")
         assert "enable it in Ranger Admin" in line
     assert (ranger.get_service("cdapdev") or {})["isEnabled"] is False
 

@@ -163,7 +163,6 @@ def test_a_report_without_evidence_is_no_good_news(report: Report, lines: list[A
     assert "the audit does not show" in err
     found = report(ExitCode.INVALID_INPUT, *lines)
     assert found["changes"] == []
-    assert main(["shadow", "close", "audit.jsonl"]) != ExitCode.OK
 
 
 @given(content=st.binary(max_size=200))
@@ -293,8 +292,7 @@ def test_a_replay_needs_files_and_policies(form: str, line: Any, tmp_path: Path,
     assert main(["shadow", "report", "--records", form, str(tmp_path / "none"), *policies]) == ExitCode.INVALID_INPUT
     assert "cannot be read" in capsys.readouterr().err
     (tmp_path / "lines").write_text(f"{line('alice', True)}\n", encoding="utf-8")
-    for command in ("report", "close"):
-        assert main(["shadow", command, "--records", form, str(tmp_path / "lines")]) == ExitCode.NOT_READY
+    assert main(["shadow", "report", "--records", form, str(tmp_path / "lines")]) == ExitCode.NOT_READY
 
 
 @given(content=st.binary(max_size=200), form=st.sampled_from(["predecessor", "checks"]))

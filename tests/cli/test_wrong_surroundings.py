@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from tests.cli.fixtures import named
 
@@ -18,7 +19,7 @@ from tests.cli.fixtures import named
 def test_a_full_disk_is_named_and_is_no_internal_error() -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123
         ended = subprocess.run(
-            [sys.executable, "-m", "ranger_cdap", "operations"],
+            [sys.executable, "-m", "ranger_cdap", "needs"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -33,16 +34,22 @@ def test_a_full_disk_is_named_and_is_no_internal_error() -> None:
 
 def test_a_terminal_that_has_no_such_letter_shows_its_number(tmp_path: Path) -> None:
     ended = subprocess.run(
-        [sys.executable, "-m", "ranger_cdap", "explain", "zoë", "dataset.get", "dataset:ns1.kv", *named(tmp_path)],
+        [
+            sys.executable,
+            "-m",
+            "ranger_cdap",
+            *["check", "--why", "zoë", "dataset.get", "dataset:ns1.kv"],
+            *named(tmp_path),
+        ],
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "1"},
         capture_output=True,
         check=False,
     )
-    assert (ended.returncode, b"error" in ended.stderr) == (0, False)
+    assert (ended.returncode, b"error" in ended.stderr) == (ExitCode.NO, False)
     assert rb"zo\xeb" in ended.stdout
 
 
-@pytest.mark.parametrize("command", ["who dataset:ns1.kv", "eval --requests requests.jsonl"])
+@pytest.mark.parametrize("command", ["access --entity dataset:ns1.kv", "eval --requests requests.jsonl"])
 @pytest.mark.parametrize("name", ["roles", "tags", "userstore"])
 def test_of_several_files_the_one_that_can_not_be_used_is_named(
     name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -51,13 +58,13 @@ def test_of_several_files_the_one_that_can_not_be_used_is_named(
     named(tmp_path)
     Path("requests.jsonl").touch()
     Path("wrong.bin").write_bytes(b"\xff\x00")
-    words = [*command.split(), "--policies", "policies.json", f"--{name}", "wrong.bin"]
+    words = [*command.split(), "--policies", "policies.json,wrong.bin"]
     if command.startswith("eval"):
-        words += ["--conf", "ranger.plugin.cdap.use.rangerGroups=true"]
+        words[-1:] = ["policies.json", f"--{name}", "wrong.bin", "--conf", "ranger.plugin.cdap.use.rangerGroups=true"]
     assert main(words) == 3
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("ranger-cdap: `wrong.bin` cannot be used: ")
-    assert ": JSON is malformed" in said
+    assert "JSON is malformed" in said
 
 
 def test_a_file_may_come_from_a_pipe(
@@ -113,7 +120,7 @@ def test_an_export_is_as_good_as_a_download(
     )
     Path("none.jsonl").write_text("")
 
-    assert main(["who", "namespace:ns1", "--policies", "all.json", "--json"]) == 0
+    assert main(["access", "--entity", "namespace:ns1", "--policies", "all.json", "--json"]) == 0
     (alice,) = (row for row in json.loads(capsys.readouterr().out) if row["name"] == "alice")
     assert alice["accesses"]["read"]["policy"] == {"id": 1, "name": "a"}
     assert main(["policies", "lint", "--policies", "all.json"]) == 0

@@ -15,7 +15,7 @@ from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.pattern import EntityPattern
-from ranger_cdap.cli.check import print_answer
+from ranger_cdap.cli.check_text import print_answer
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.client import ClientSettings, DecisionClient, Secret, answer_of, check
 from ranger_cdap.errors import DecisionServiceForbidden, DecisionServiceRejected, InvalidInput

@@ -187,7 +187,6 @@ HOLDERS = {
     "sync.notify[].url": {"sync": {"notify": [{"url": PLAIN, "caller": "c", "secret": "s"}]}},
     "service.jwt.jwks_url": {"service": {"jwt": {"jwks_url": PLAIN}}},
 }
-ONLY_LINKS = {"service.ranger_ui"}
 
 
 @pytest.mark.parametrize("setting", HOLDERS)
@@ -210,7 +209,7 @@ def test_each_setting_is_checked_when_it_is_read(setting: str) -> None:
 def test_no_setting_holds_an_address_that_is_not_checked() -> None:
     """A field is one by its name or by the address in its default."""
     holders = set(_address_fields(Settings, ""))
-    assert holders == {*HOLDERS} | ONLY_LINKS
+    assert holders == {*HOLDERS}
 
 
 def _address_fields(struct: type[Table], above: str) -> Iterator[str]:

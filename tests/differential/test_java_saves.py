@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from ranger_cdap.policies.manage.saved_policy import SavedPolicies, access_types_of, as_saved
-from ranger_cdap.policies.manage.transfer import Step, TransferAction, body, portable
+from ranger_cdap.policies.manage.step import Step, StepChange
+from ranger_cdap.policies.manage.transfer import body, portable
 from servicedef import service_definition
 from tests.differential.java_engine import JavaEngine
 from tests.policies.manage.spellings import MARKERS, policy
@@ -35,7 +36,7 @@ def content(one: Json) -> Json:
 
 
 def creating(one: Json) -> Step:
-    return Step(TransferAction.CREATE, one["name"], "", wanted=portable(one))
+    return Step(StepChange.CREATE, one["name"], "", wanted=portable(one))
 
 
 def saved_by_java(java: JavaEngine, policies: list[Json]) -> list[Json | None]:

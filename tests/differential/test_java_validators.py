@@ -13,7 +13,9 @@ from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
 from ranger_cdap.embedded_admin.model.documents import AdminPolicy
 from ranger_cdap.embedded_admin.rules.policy_rules import signature
-from ranger_cdap.policies.manage.service_setup import CurrentState, DesiredState, PolicyStep, SetupAction, plan
+from ranger_cdap.policies.manage.service_setup import plan
+from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.ranger_model.policy import Policy
 from servicedef import service_definition
 from spark_sync.grants.grant_policy import policy_for
@@ -34,7 +36,8 @@ def sent(policy: Policy) -> dict[str, Any]:
 def set_up(**wanted: Any) -> list[Policy]:
     """The policies of `ranger-cdap setup` on an empty Ranger."""
     steps = plan(DesiredState(service=SERVICE, instance="cdap", **wanted), CurrentState(None, None, ()))
-    return [step.body for step in steps if isinstance(step, PolicyStep) and step.change is SetupAction.CREATE]
+    made = [step for step in steps if step.kind == "policy" and step.change is StepChange.CREATE]
+    return [msgspec.convert(step.wanted, Policy) for step in made]
 
 
 def synchronised() -> list[Policy]:

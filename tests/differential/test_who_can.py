@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ranger_cdap.engine import AccessStatus, EngineOptions
+from ranger_cdap.engine import EngineOptions, Verdict
 from tests.differential.java_engine import JavaEngine
 from tests.differential.our_engine import AS_RANGER, decide, load
 from tests.differential.phenomena_conditions import condition_scenarios, schedule_scenarios
@@ -96,7 +96,7 @@ def test_only_conditions_and_times_make_an_entry_conditional(phenomenon: str) ->
         engine = load(scenario, EngineOptions())
         tables = [table_of(engine, asked) for asked in scenario["requests"][::12]]
         rows = [row for t in tables for part in (t.users, t.groups, t.roles) for row in (t.all_users, *part.values())]
-        found = {entry.status for row in rows for entry in row.values()}
-        assert AccessStatus.CONDITIONAL not in found or any(f'"{key}": [{{' in text for key in UNCONDITIONAL)
+        found = {entry.verdict for row in rows for entry in row.values()}
+        assert Verdict.CONDITIONAL not in found or any(f'"{key}": [{{' in text for key in UNCONDITIONAL)
 
     law()

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from ranger_cdap.engine import AccessStatus, PolicyEngine, ResourceAccess
+from ranger_cdap.engine import PolicyEngine, ResourceAccess, Verdict
 from ranger_cdap.engine.compiled.items import OWNER_MACRO
 from tests.differential.our_engine import read_request
 
 Json = Mapping[str, Any]
-Claim = tuple[Json, AccessStatus | None]
+Claim = tuple[Json, Verdict | None]
 """A request, and how who asks stands to it; None: nothing is said of him, so he is not allowed."""
 
 SOMEBODY = "somebody else"
@@ -22,12 +22,12 @@ BEYOND = ("groups", "roles", "elementScopes", "tags", "allAccessTypes", "allAcce
 """What no entry is about: persons who are several things at once, and more than one plain question."""
 
 
-def contradicted(claims: Sequence[Claim], answers: Sequence[Json]) -> list[tuple[Json, AccessStatus | None, Json]]:
+def contradicted(claims: Sequence[Claim], answers: Sequence[Json]) -> list[tuple[Json, Verdict | None, Json]]:
     """The claims that a judge does not share; a conditional entry claims nothing."""
     return [
         (request, status, answer)
         for (request, status), answer in zip(claims, answers, strict=True)
-        if status is not AccessStatus.CONDITIONAL and (status is AccessStatus.ALLOWED) is not answer["allowed"]
+        if status is not Verdict.CONDITIONAL and (status is Verdict.ALLOWED) is not answer["allowed"]
     ]
 
 
@@ -45,18 +45,18 @@ def claims_about(engine: PolicyEngine, where: Json, circumstances: Sequence[Json
     rows += [({"user": SOMEBODY, "roles": [name]}, row) for name, row in table.roles.items()]
     for (who, row), access, circumstance in product(rows, access_types(engine), circumstances):
         entry = row.get(access)
-        yield {**circumstance, **where, **who, "accessType": access}, entry and entry.status
+        yield {**circumstance, **where, **who, "accessType": access}, entry and entry.verdict
 
 
 def access_types(engine: PolicyEngine) -> list[str]:
     return [*(access.name for access in engine.service_def.access_types), "_admin"]
 
 
-def claimed(engine: PolicyEngine, request: Json) -> AccessStatus | None:
+def claimed(engine: PolicyEngine, request: Json) -> Verdict | None:
     """What the table says of the user of one request."""
     table = table_of(engine, request)
     entry = table.users.get(request["user"], table.all_users).get(request["accessType"])
-    return entry and entry.status
+    return entry and entry.verdict
 
 
 def is_in_a_table(engine: PolicyEngine, scenario: Json, request: Json) -> bool:

@@ -23,7 +23,7 @@ TOLERATIONS: Final = [
 PEER: Final = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}]
 BLOCK: Final = [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}]
 CALLERS: Final = [
-    {"name": "cdap-enforce", "roles": ["enforce"], "secret": {"secretKey": "one"}, "rate": 5},
+    {"name": "cdap-enforce", "roles": ["enforce"], "secret": {"secretKey": "one"}},
     {"name": "cdap audit", "roles": ["audit", "evaluate"], "secret": {"secretKey": "two"}},
     {"name": "sync-notify", "roles": ["refresh"], "secret": {"secretKey": "three"}},
 ]
@@ -45,8 +45,6 @@ SERVICE_SETTINGS: Final = {
         "kafka_cert_file": {"secretFile": "kafka.pem"},
     },
     "service": {
-        "max_body": 5_000_000,
-        "ranger_ui": "https://ranger.example",
         "jwt": {"jwks_url": "https://issuer.example/keys", "issuer": "https://issuer.example", "audience": "cdap"},
         "proxy": {"addresses": ["10.0.0.1"], "secret": {"secretKey": "proxy"}},
     },

@@ -289,7 +289,7 @@ def test_other_settings_start_the_pods_again_and_another_baseline() -> None:
     before = marks({})
     service, sync, jobs = marks({"sync.settings": {"sync": {"rate": 1}}})
     assert (service == before[0], sync == before[1], jobs == before[2]) == (True, False, False)
-    service, sync, jobs = marks({"decisionService.settings": {"service": {"rate": 1}}})
+    service, sync, jobs = marks({"decisionService.settings": {"service": {"grants": "bridge"}}})
     assert (service == before[0], sync == before[1], jobs == before[2]) == (False, True, True)
     assert marks(TRACED)[2] == before[2]
 

@@ -12,7 +12,8 @@ from ranger_cdap.config import RangerSettings, Secret, Settings, load_settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState, SetupAction
+from ranger_cdap.policies.manage.setup_state import DesiredState
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.docs.markdown_pages import ROOT, blocks, text_of
 
@@ -69,8 +70,7 @@ def test_setup_lets_the_old_definition_grow_and_the_old_policies_stay() -> None:
         admin.create_service({"name": "cdapdev", "type": "cdap", "isEnabled": True, "configs": {}})
         before = admin.create_policy(on_a_dataset)
 
-        steps = service_setup.plan(DesiredState("cdapdev", "cdap"), service_setup.read_state(admin, "cdapdev"))
-        service_setup.carry_out(steps, admin)
+        service_setup.set_up(admin, DesiredState("cdapdev", "cdap"))
 
         assert admin.create_policy(on_a_namespace).id is not None
         assert comparable(before) in map(comparable, admin.list_policies("cdapdev"))
@@ -79,4 +79,4 @@ def test_setup_lets_the_old_definition_grow_and_the_old_policies_stay() -> None:
         ours = servicedef.service_definition()["resources"]
         assert {row["name"] for row in grown["resources"] if row["isValidLeaf"]} == {row["name"] for row in ours}
         again = service_setup.plan(DesiredState("cdapdev", "cdap"), service_setup.read_state(admin, "cdapdev"))
-        assert {step.change for step in again} == {SetupAction.KEEP}
+        assert {step.change for step in again} == {StepChange.KEEP}

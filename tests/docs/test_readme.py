@@ -11,7 +11,7 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ def test_the_python_example_runs(
             for name in ("cdapplugin", "alice"):
                 admin.create_user(name, PASSWORD)
             wanted = DesiredState("cdapdev", "cdap", plugin_account="cdapplugin")
-            service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, "cdapdev")), admin)
+            service_setup.set_up(admin, wanted)
             for depth in (2, 3):
                 admin.create_policy(
                     Policy(

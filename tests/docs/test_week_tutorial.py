@@ -13,7 +13,6 @@ from tests.docs.markdown_pages import ROOT
 PAGE = ROOT / "docs" / "tutorial" / "a-week-as-a-security-officer.md"
 
 
-@pytest.mark.spark
 @pytest.mark.slow
 def test_the_week(tmp_path: Path) -> None:
     home, clone = tmp_path / "home", tmp_path / "clone"

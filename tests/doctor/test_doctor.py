@@ -38,7 +38,7 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
 from ranger_cdap.policies.manage.proposed_admins import save_proposal
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
@@ -119,7 +119,7 @@ def set_up(directory: Path) -> Iterator[World]:
             wanted = DesiredState(
                 SERVICE, "cdap", plugin_account="plugin", sync_account="sync", master_user="cdap", admin_users=("ann",)
             )
-            service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, SERVICE)), admin)
+            service_setup.set_up(admin, wanted)
             world = World(settings, admin, directory)
             world.download()
             yield world
@@ -337,9 +337,7 @@ def test_who_gets_and_who_loses_administration_is_named_and_setup_ends_it(own_wo
     assert "give read, write, admin for bob; revoke read, write, admin for ann" in found["rights by `setup`"].seen
     assert "bob lacks READ, WRITE, ADMIN" in found["administrators in Ranger"].seen
     wanted = DesiredState.of(own_world.settings)
-    service_setup.carry_out(
-        service_setup.plan(wanted, service_setup.read_state(own_world.admin, SERVICE)), own_world.admin
-    )
+    service_setup.set_up(own_world.admin, wanted)
     own_world.download()
     assert {finding.health for finding in own_world.examine()} == {Health.WELL}
 

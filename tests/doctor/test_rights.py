@@ -18,7 +18,7 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.downloader import COMMANDS, Downloader
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.embedded_admin.caller import V2, Caller
@@ -80,7 +80,7 @@ def world() -> Iterator[World]:
             for name in (*NEEDED, "ann"):
                 admin.create_user(name, PASSWORD)
             wanted = DesiredState(SERVICE, "cdap", admin_users=("ann",))
-            service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, SERVICE)), admin)
+            service_setup.set_up(admin, wanted)
             yield World(settings, admin, Caller(server.url, password=PASSWORD.reveal()))
 
 

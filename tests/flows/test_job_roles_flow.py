@@ -106,7 +106,7 @@ def test_applied_again_or_removed_twice_nothing_changes(
     assert versions(ranger) == before
     for _ in range(2):
         assert run("remove", "developer", "--namespace", "sales", "--yes") == 0
-    assert capsys.readouterr().out.endswith("nothing to do: Ranger has nothing of this role\n")
+    assert capsys.readouterr().out.endswith("nothing to do\n")
 
 
 @pytest.mark.parametrize("first", ["viewer", "developer"])

@@ -37,7 +37,7 @@ from tests.questions.test_shadow_replay import old_events
 
 PASSWORD = Secret("Correct-Horse-1")
 SERVICE = "cdapdev"
-CONFIRMED = ("ranger-cdap setup", "ranger-cdap policies apply after.json --delete", "ranger-cdap shadow close")
+CONFIRMED = ("ranger-cdap setup", "ranger-cdap policies apply")
 OLD_AUDIT = "/var/log/cdap/audit/cdap_ranger_audit.log"
 
 Run = Callable[..., Any]
@@ -172,12 +172,13 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
         follow(line)
     shown = {line: follow(line) for line in commands("## 3. Review the policies")}
     assert "Alice the Deployer` ends at its application" in " ".join(
-        shown["ranger-cdap policies rewrite before.json --out after.json"].split()
+        shown["ranger-cdap policies lint --propose --policies before.json --out after.json"].split()
     )
     assert "never-matches" in shown["ranger-cdap policies lint"]
     assert "never-matches" not in run("policies", "lint")
 
-    report, close, again = commands("## 5. Compare before you switch")
+    written, apply, again = commands("## 5. Compare before you switch")
+    report = written.removesuffix(" --out gaps.json")
     if profile == "cdap-6":
         (block,) = (one.text for one in blocks(PAGE, "text") if "newly denied" in one.text)
         of_study = report.replace(OLD_AUDIT, str(study_audit)).split()[1:]
@@ -193,7 +194,8 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
     assert (of_old["rejected"], of_old["undecided"], of_old["other_services"]) == (0, [], 0)
     assert of_old["changed"] > 0
     assert {row["operation"] for row in of_old["changes"] if row["change"] == "newly denied"}
-    follow(close)
+    follow(written)
+    follow(apply)
     assert main(again.replace(OLD_AUDIT, str(old_audit)).split()[1:]) == ExitCode.OK
     assert {row["change"] for row in json.loads(follow(f"{report} --json"))["changes"]} <= {"newly allowed"}
 

@@ -18,7 +18,7 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.connection import AdminConnection
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.policies.refresh.cache import PolicyCache
 from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
@@ -89,7 +89,7 @@ def test_ten_processes_refreshing_at_once(tmp_path: Path) -> None:
     ):
         admin.create_user("plugin", PASSWORD)
         wanted = DesiredState(SERVICE, "cdap", plugin_account="plugin")
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, SERVICE)), admin)
+        service_setup.set_up(admin, wanted)
         barrier, over = manager.Barrier(PROCESSES + 1), manager.Event()
         watching = pool.submit(watch, directory, over)
         running = [pool.submit(refresh_with_the_others, server.url, directory, barrier) for _ in range(PROCESSES)]

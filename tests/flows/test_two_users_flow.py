@@ -21,7 +21,7 @@ from ranger_cdap.config import RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.other_users import GROUP, SERVICE, SYNC, People, only_root, people
 from tests.short_lived_java import QUICK_JAVA
@@ -43,7 +43,7 @@ def ranger() -> Iterator[tuple[str, RangerAdmin]]:
         for name in ("plugin", "sync", "alice"):
             admin.create_user(name, PASSWORD)
         wanted = DesiredState(RANGER_SERVICE, "cdap", plugin_account="plugin", sync_account="sync")
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, RANGER_SERVICE)), admin)
+        service_setup.set_up(admin, wanted)
         admin.create_policy(
             Policy(
                 service=RANGER_SERVICE,

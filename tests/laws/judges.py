@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from ranger_cdap.engine import AccessStatus, ElementScope, EngineOptions, PolicyEngine
+from ranger_cdap.engine import ElementScope, EngineOptions, PolicyEngine, Verdict
 from tests.differential.java_engine import JavaEngine
 from tests.differential.our_engine import load, read_request
 from tests.differential.reference_engine import evaluate
@@ -59,7 +59,7 @@ def by_who_can(scenario: Json) -> list[bool]:
         table = engine.who_can(request.resource)
         assert request.user is not None
         entry = table.users.get(request.user, table.all_users).get(request.access_type)
-        found.append(entry is not None and entry.status is AccessStatus.ALLOWED)
+        found.append(entry is not None and entry.verdict is Verdict.ALLOWED)
     return found
 
 

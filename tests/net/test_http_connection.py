@@ -29,12 +29,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from starlette.types import ASGIApp
 
 from ranger_cdap.net.asgi_server import ACCEPTED_AT_ONCE, AsgiServer
+from ranger_cdap.net.doorkeeper import Doorkeeper
 from ranger_cdap.net.http_connection import (
     GIVES_WAY,
     READ_AT_ONCE,
     ConnectionLimits,
     HttpConnection,
-    NoDoorkeeper,
 )
 from ranger_cdap.net.http_request import LONGEST_HEAD
 from ranger_cdap.net.listener import listen
@@ -89,7 +89,7 @@ class Running:
 
     def __init__(self, app: ASGIApp, tls: ssl.SSLContext | None = None, limits: ConnectionLimits = LIMITS) -> None:
         self.loop = ClockedLoop()
-        self.server = AsgiServer(app, limits, NoDoorkeeper(), tls)
+        self.server = AsgiServer(app, limits, Doorkeeper(), tls)
         self._listening = listen("127.0.0.1", 0, backlog=100, advice="")
         self.port = self._listening.getsockname()[1]
         self._thread = threading.Thread(target=self._serve, daemon=True)

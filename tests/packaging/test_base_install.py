@@ -25,7 +25,7 @@ NEEDS = {
     "serve": "service",
     "embedded-admin --port 0": "service",
     "demo": "spark",
-    "review --inventory x --out y": "spark",
+    "access --format parquet --inventory x --out y": "spark",
     "sync run": "spark",
     "sync run --follow": "spark",
     "sync status": "spark",

@@ -1,4 +1,4 @@
-"""HAProxy and nginx in front of `ranger-cdap serve`, all three with what the production page shows."""
+"""HAProxy and nginx in front of `ranger-cdap console`, all three with what the production page shows."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ PASSWORDS: Final = {"ann": "ann-signs-in", "eve": "eve-signs-in", "enforce": "a-
 """Who can sign in at the proxy: a delegate, a caller without a role, and somebody who is named like CDAP's caller."""
 SECRET: Final = "the-secret-of-the-proxy-0123456789"
 PATIENCE: Final = 20.0
+CONSOLE: Final = ("console", "--listen", "127.0.0.1:0")
 
 # What the page leaves to the reader: the sections for all of HAProxy, and the file that includes nginx's.
 _AROUND: Final = {
@@ -93,7 +94,7 @@ class Behind:
 def behind(kind: str, folder: Path) -> Iterator[Behind]:
     """Run both; skips the test where there is no such proxy."""
     program, environment = _program(kind)
-    with ranger_admin() as (admin, _), serve(_settings(folder, admin.url), folder) as service:
+    with ranger_admin() as (admin, _), serve(_settings(folder, admin.url), folder, what=CONSOLE) as service:
         port = _free_port()
         authority = Authority("people")
         signed = authority.signed("proxy", x509.SubjectAlternativeName([x509.DNSName(HOST)]))
@@ -104,7 +105,7 @@ def behind(kind: str, folder: Path) -> Iterator[Behind]:
         replaced = {
             ":443": f"127.0.0.1:{port}",
             "listen 443": f"listen 127.0.0.1:{port}",
-            "127.0.0.1:6500": f"127.0.0.1:{service.port}",
+            "127.0.0.1:6501": f"127.0.0.1:{service.port}",
             "SECRET-OF-THE-PROXY": SECRET,
             f"/etc/{kind}/ranger-cdap.pem": str(folder / "proxy.pem"),
             "/etc/nginx/ranger-cdap.htpasswd": str(folder / "htpasswd"),

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl, to hash passwords"),
 ]
 
-DELEGATES = "/console/v1/status"
+DELEGATES = "/status"
 """Answered to callers with the role `delegate`."""
 
 
@@ -86,7 +86,7 @@ requests = st.builds(
     trailers=st.one_of(st.just(()), some),
     method=st.sampled_from(["GET", "POST"]),
     version=st.sampled_from(["1.1", "1.1", "1.0"]),
-    target=st.sampled_from([DELEGATES, f"https://{HOST}{DELEGATES}", "/%63onsole/v1/status"]),
+    target=st.sampled_from([DELEGATES, f"https://{HOST}{DELEGATES}", "/%73tatus"]),
 )
 proofs = st.one_of(st.just(SIGNED_IN), st.sampled_from(list(NO_PROOF.values())))
 FORGED = "X-Forwarded-User: ann"

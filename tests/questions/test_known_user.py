@@ -84,7 +84,7 @@ def test_groups_of_a_plugin_count_and_a_failed_lookup_is_named(
     plugins = plugin_manager()
     plugins.register(Groups())
     monkeypatch.setattr("ranger_cdap.authz.decider.plugin_manager", lambda settings: plugins)
-    assert main(["what", user, *named(tmp_path)]) == ExitCode.OK
+    assert main(["access", "--user", user, *named(tmp_path)]) == ExitCode.OK
     told = capsys.readouterr()
     assert ("in group etl" in told.out) is is_in_etl
     assert (note in told.err.splitlines()) is bool(note)

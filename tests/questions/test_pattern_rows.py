@@ -19,9 +19,9 @@ from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, entity_id, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ACTIONS
-from ranger_cdap.engine import AccessRequest, PolicyEngine
+from ranger_cdap.engine import AccessRequest, PolicyEngine, Verdict
 from ranger_cdap.engine.decide.acl import ANONYMOUS_USER
-from ranger_cdap.questions.matrix import ActionAccess, MatrixStatus, MatrixSubject
+from ranger_cdap.questions.matrix import ActionAccess, MatrixSubject
 from ranger_cdap.questions.namespace_matrix import NamespaceMatrix, namespace_matrix
 from tests.cli.fixtures import Json, download, item, policy
 
@@ -37,7 +37,8 @@ ADDRESSES = ("10.1.0.1", "10.2.0.1", None)
 MEMBERS = {"bob": ["g"], "cid": ["g", "h"]}
 PATTERNS = ("*", "?*", "a*", "*a*", "*b", "??", "a?", "ab", "b", "{USER}", "{USER}*", "x*x", "a b*")
 SETS = 120 * (int(os.environ.get("FUZZ_TIMES", "0")) or 1)
-WANTED = {MatrixStatus.ALLOWED, MatrixStatus.CONDITIONAL, MatrixStatus.PART, MatrixStatus.DENIED, MatrixStatus.NONE}
+PART = "in part"
+WANTED = {Verdict.ALLOWED, Verdict.CONDITIONAL, Verdict.DENIED, Verdict.NO_POLICY, PART}
 
 
 def items() -> st.SearchStrategy[list[Json]]:
@@ -109,7 +110,7 @@ def in_row(entity: EntityId, row: EntityPattern, rows: list[Any]) -> bool:
     return not any(matched(other) < matched(row) for other in others)
 
 
-def answers(engine: PolicyEngine, subject: MatrixSubject, entity: EntityId, action: str) -> MatrixStatus:
+def answers(engine: PolicyEngine, subject: MatrixSubject, entity: EntityId, action: str) -> Verdict:
     user = subject.name if subject.kind == "user" else ANONYMOUS_USER
     allowed = {
         engine.evaluate(
@@ -125,24 +126,28 @@ def answers(engine: PolicyEngine, subject: MatrixSubject, entity: EntityId, acti
         for address in ADDRESSES
     }
     if len(allowed) == 2:
-        return MatrixStatus.CONDITIONAL
-    return MatrixStatus.ALLOWED if allowed == {True} else MatrixStatus.NONE
+        return Verdict.CONDITIONAL
+    return Verdict.ALLOWED if allowed == {True} else Verdict.NO_POLICY
 
 
-def plain(status: MatrixStatus) -> MatrixStatus:
-    return MatrixStatus.NONE if status is MatrixStatus.DENIED else status
+def plain(status: Verdict) -> Verdict:
+    return Verdict.NO_POLICY if status is Verdict.DENIED else status
 
 
-def must_agree(mark: ActionAccess, truths: set[MatrixStatus]) -> None:
+def answered(mark: ActionAccess) -> Verdict | str:
+    return PART if mark.in_part else mark.verdict
+
+
+def must_agree(mark: ActionAccess, truths: set[Verdict]) -> None:
     if mark.parts:
-        assert truths <= {plain(part.access.standing) for part in mark.parts}
+        assert truths <= {plain(part.access.verdict) for part in mark.parts}
     elif truths:
-        assert truths == {plain(mark.standing)}
+        assert truths == {plain(mark.verdict)}
 
 
 @pytest.mark.slow
 def test_the_engine_agrees_with_a_row_on_every_entity_of_it(tmp_path: Path) -> None:
-    counted = Counter[MatrixStatus]()
+    counted = Counter[Verdict | str]()
 
     @settings(max_examples=SETS, deadline=None, database=None, phases=[Phase.explicit, Phase.generate])
     @given(POLICIES, st.lists(st.sampled_from(UNIVERSE), max_size=3))
@@ -158,14 +163,14 @@ def test_the_engine_agrees_with_a_row_on_every_entity_of_it(tmp_path: Path) -> N
                 for action, mark in cell.marks:
                     if action not in ("READ", "WRITE"):
                         continue
-                    counted[mark.standing] += 1
-                    assert mark.standing is not MatrixStatus.MAY
+                    counted[answered(mark)] += 1
+                    assert mark.verdict is not Verdict.UNDECIDED
                     must_agree(mark, {answers(engine, subject, entity, action) for entity in here})
                     for part in mark.parts:
                         assert in_row(part.example, row, rows)
-                        assert plain(part.access.standing) is answers(engine, subject, part.example, action)
-                    assert (mark.standing is MatrixStatus.PART) <= (len(mark.parts) > 1)
-                    assert bool(mark.depends) is (mark.standing is MatrixStatus.CONDITIONAL)
+                        assert plain(part.access.verdict) is answers(engine, subject, part.example, action)
+                    assert mark.in_part <= (len(mark.parts) > 1)
+                    assert bool(mark.depends) is (answered(mark) is Verdict.CONDITIONAL)
 
     holds()
     assert set(counted) == WANTED
@@ -174,27 +179,27 @@ def test_the_engine_agrees_with_a_row_on_every_entity_of_it(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("pattern", "user", "expected"),
     [
-        ("?*", "ann", MatrixStatus.ALLOWED),
-        ("??", "ann", MatrixStatus.PART),
-        ("home_{USER}", "ann", MatrixStatus.PART),
+        ("?*", "ann", Verdict.ALLOWED),
+        ("??", "ann", PART),
+        ("home_{USER}", "ann", PART),
         ("a b*", "ann", None),
     ],
 )
 def test_a_value_without_a_row_of_its_own_is_seen(
-    tmp_path: Path, pattern: str, user: str, expected: MatrixStatus | None
+    tmp_path: Path, pattern: str, user: str, expected: Verdict | str | None
 ) -> None:
     one = dataset_policy(pattern)
     one["policyItems"] = [item("read", users=[user])]
     found, _ = shown(tmp_path, [one], [])
     marks = {
-        (str(subject), action): mark.standing
+        (str(subject), action): answered(mark)
         for row, cells in zip(found.matrix.entities, found.matrix.rows, strict=True)
         if row.type == "dataset"
         for subject, cell in zip(found.matrix.subjects, cells, strict=True)
         for action, mark in cell.marks
     }
     assert marks.get((f"user {user}", "READ")) is expected
-    assert marks.get(("everybody", "READ")) is (None if expected is None else MatrixStatus.NONE)
+    assert marks.get(("everybody", "READ")) is (None if expected is None else Verdict.NO_POLICY)
 
 
 def test_names_with_rows_of_their_own_stand_for_nothing_else(tmp_path: Path) -> None:
@@ -205,7 +210,7 @@ def test_names_with_rows_of_their_own_stand_for_nothing_else(tmp_path: Path) -> 
     deny |= {"policyItems": [], "denyPolicyItems": [item("read", groups=["public"])]}
     found, _ = shown(tmp_path, [dataset_policy("*"), deny], taken)
     at = found.matrix.entities.index(EntityPattern("dataset", ("ns1", "*")))
-    assert {dict(cell.marks)["READ"].standing for cell in found.matrix.rows[at]} == {MatrixStatus.ALLOWED}
+    assert {dict(cell.marks)["READ"].verdict for cell in found.matrix.rows[at]} == {Verdict.ALLOWED}
     assert {action for cell in found.matrix.rows[at] for action, _ in cell.marks} == set(ACTIONS)
 
 
@@ -220,10 +225,10 @@ def test_below_another_name_there_are_names_without_rows(tmp_path: Path) -> None
     at = found.matrix.entities.index(EntityPattern("program", ("ns1", "*", "*")))
     for cell in found.matrix.rows[at]:
         mark = dict(cell.marks)["READ"]
-        assert (mark.standing, mark.depends) == (MatrixStatus.PART, "")
-        assert {part.example.parts[2] == "worker.b": part.access.standing for part in mark.parts} == {
-            True: MatrixStatus.NONE,
-            False: MatrixStatus.ALLOWED,
+        assert (mark.in_part, mark.depends) == (True, "")
+        assert {part.example.parts[2] == "worker.b": part.access.verdict for part in mark.parts} == {
+            True: Verdict.NO_POLICY,
+            False: Verdict.ALLOWED,
         }
 
 

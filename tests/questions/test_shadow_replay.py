@@ -38,8 +38,7 @@ from ranger_cdap.cdap.existence import Existence
 from ranger_cdap.cdap.profile import profile_names
 from ranger_cdap.cli.shadow_sources import read_check_line
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.policies.manage.needed_policies import needed_policies, needed_steps
-from ranger_cdap.policies.manage.transfer import TransferAction
+from ranger_cdap.policies.manage.needed_policies import needed_policies
 from ranger_cdap.questions.predecessor_audit import read_predecessor_line
 from ranger_cdap.questions.shadow_replay import ReadLine, ShadowReplay, WhyUndecided, decide_by
 from ranger_cdap.questions.shadow_report import ShadowChange, ShadowReport, ShadowRow, Target, gaps
@@ -123,14 +122,13 @@ class World:
         return {(row.key.change.value, row.key.operation, row.key.decisive) for row in self.report(form, lines)[1]}
 
     def closed(self, rows: Sequence[ShadowRow]) -> World:
-        """The world after `shadow close`."""
-        policies = {one["id"]: one for one in self.policies}
-        steps = needed_steps(needed_policies(gaps(rows), "cdap"), self.policies)
-        for number, one in enumerate(steps, 1 + max(policies, default=0)):
-            if one.step.change in (TransferAction.CREATE, TransferAction.UPDATE):
-                changed = (one.step.there or {}).get("id", number)
-                policies[changed] = {"version": 1, **(one.step.wanted or {}), "id": changed}
-        return replace(self, policies=tuple(policies.values()))
+        """The world after the policies that close the gaps were applied."""
+        first = 1 + max((one["id"] for one in self.policies), default=0)
+        more = (
+            {"version": 1, **one.document(), "id": number}
+            for number, one in enumerate(needed_policies(gaps(rows), "cdap"), first)
+        )
+        return replace(self, policies=(*self.policies, *more))
 
 
 def old_events(user: str, check: CdapCheck, answer: bool) -> Iterator[Json]:

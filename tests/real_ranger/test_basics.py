@@ -7,8 +7,11 @@ import pytest
 
 from ranger_cdap.errors import AccessForbidden, RequestRejected, ServiceNotFound
 from ranger_cdap.policies.client.downloader import Downloader
-from ranger_cdap.policies.manage.service_setup import DesiredState, SetupAction, Step, carry_out, plan, read_state
+from ranger_cdap.policies.manage.carry_out import carry_out
+from ranger_cdap.policies.manage.service_setup import plan, read_state
 from ranger_cdap.policies.manage.setup_rights import recorded
+from ranger_cdap.policies.manage.setup_state import DesiredState
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.real_ranger.estate import Estate
@@ -43,7 +46,7 @@ def download(estate: Estate, known: int = -1, *, user: str = "plugin", service: 
 
 def test_a_second_set_up_changes_nothing(estate: Estate) -> None:
     again = steps(estate, estate.name("bob"))
-    assert [str(step) for step in again if step.change is not SetupAction.KEEP] == []
+    assert [str(step) for step in again if step.change is not StepChange.KEEP] == []
 
 
 def test_another_administrator_replaces_the_first_and_a_download_shows_the_record(estate: Estate) -> None:
@@ -58,7 +61,7 @@ def test_another_administrator_replaces_the_first_and_a_download_shows_the_recor
     carry_out(steps(estate, carol), estate.admin)
     assert recorded_there() == {carol}
     assert (estate.admin.get_service(estate.service) or {})["configs"]["service.admin.users"] == carol
-    assert [str(step) for step in steps(estate, carol) if step.change is not SetupAction.KEEP] == []
+    assert [str(step) for step in steps(estate, carol) if step.change is not StepChange.KEEP] == []
 
 
 def test_a_policy_is_downloaded_and_decides_until_it_is_deleted(estate: Estate) -> None:

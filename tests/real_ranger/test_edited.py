@@ -10,12 +10,10 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import is_creators_policy
 from spark_sync.grants.observe import look
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.push import push
-from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import State
 from tests.real_ranger.estate import Estate, Json
 from tests.real_ranger.ui_forms import POLICIES, item, saved_policy
-from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life
+from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life, push_by
 
 SALES = EntityId("namespace", ("sales",))
 OTHER = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["other"]}}
@@ -25,8 +23,8 @@ def look_and_push(estate: Estate, ledger: MemoryLedger) -> None:
     """A run, as far as it concerns Ranger."""
     planning = plan_settings(estate.settings)
     seen = look(ledger, estate.admin, planning).changed  # type: ignore[arg-type]
-    ledger.record([LedgerChange(each.entity, (each,)) for each in seen])
-    assert push(ledger, estate.settings).error is None  # type: ignore[arg-type]
+    ledger.record(seen)
+    assert push_by(estate.settings, ledger).error is None
 
 
 Edit = Callable[[Estate, Json], Json]

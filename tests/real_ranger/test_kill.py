@@ -14,13 +14,12 @@ import pytest
 from ranger_cdap.config import Settings
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage.transfer import portable
-from spark_sync.grants.push import push
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.life import State
 from tests.real_ranger.estate import Estate, Json
 from tests.real_ranger.killed import KILLED, Killer, killer
 from tests.real_ranger.test_push import ENTITIES, write
-from tests.spark_sync.grants.fixtures import MemoryLedger, Watched, gone, life
+from tests.spark_sync.grants.fixtures import MemoryLedger, Watched, gone, life, push_by
 
 
 class Killed(BaseException):
@@ -119,14 +118,14 @@ def test_a_push_killed_at_a_request_is_completed_by_the_next(estate: Estate, wha
             number += 1
             creating = MemoryLedger([life(alice, entity) for entity in ENTITIES])
             killed = what == "creations" and killed_at(number, at, creating, settings, sync)
-            assert push(creating, settings).error is None  # type: ignore[arg-type]
+            assert push_by(settings, creating).error is None
             assert creating.states() == {State.APPLIED: len(ENTITIES)}
             new = [policy for name, policy in estate.policies().items() if name not in before]
             assert len(new) == len(ENTITIES)
             assert all(item["users"] == [alice] for policy in new for item in policy["policyItems"])
             closing = MemoryLedger([gone(applied) for applied in creating.rows.values()])
             killed |= what == "deletions" and killed_at(number, at, closing, settings, sync)
-            assert push(closing, settings).error is None  # type: ignore[arg-type]
+            assert push_by(settings, closing).error is None
             assert (closing.states(), estate.policies()) == ({State.CLOSED: len(ENTITIES)}, before)
     assert number > len(ENTITIES)
 
@@ -140,7 +139,7 @@ def killed_at(number: int, at: str, ledger: MemoryLedger, settings: Settings, sy
 
     watched: Any = Watched(sync, **{at: die})
     try:
-        push(ledger, settings, watched, executor=StepExecutor(1, 20.0))  # type: ignore[arg-type]
+        push_by(settings, ledger, watched, executor=StepExecutor(1, 20.0))
     except Killed:
         return True
     return False

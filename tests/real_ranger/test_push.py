@@ -8,11 +8,10 @@ from pathlib import Path
 from msgspec.structs import replace as replaced
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.grants.push import push
 from spark_sync.ledger.life import Life, State
 from tests.real_ranger.estate import V2, Estate, Json
 from tests.real_ranger.ui_forms import POLICIES, item, new_policy, saved_policy
-from tests.spark_sync.grants.fixtures import ALL, MemoryLedger, gone, life
+from tests.spark_sync.grants.fixtures import ALL, MemoryLedger, gone, life, push_by
 
 ENTITIES = (
     EntityId("dataset", ("ns1", "kv.v1")),
@@ -92,17 +91,17 @@ def test_the_sync_job_s_grants_are_pushed_once_and_revoked(estate: Estate) -> No
     alice, before = estate.user("alice"), estate.policies()
     lives: list[Life] = [life(alice, entity) for entity in ENTITIES]
     ledger = MemoryLedger(lives)
-    assert push(ledger, estate.settings).error is None  # type: ignore[arg-type]
+    assert push_by(estate.settings, ledger).error is None
     everything = ([alice], set(ALL))
     assert grants(estate, before) == {"ns1 kv.v1": everything, "ns1 App *": everything, "ns2": everything}
     versions = estate.versions()
-    push(MemoryLedger(lives), estate.settings)  # type: ignore[arg-type] - as after a kill before the record
+    push_by(estate.settings, MemoryLedger(lives))  # as after a kill before the record
     assert estate.versions() == versions
     with estate.plugin() as plugin:
         assert estate.may(plugin, alice, "admin", namespace="ns1", dataset="kv.v1")
         assert not estate.may(plugin, estate.user("bob"), "read", namespace="ns1", dataset="kv.v1")
     closing = MemoryLedger([gone(applied) for applied in ledger.rows.values()])
-    assert push(closing, estate.settings).error is None  # type: ignore[arg-type]
+    assert push_by(estate.settings, closing).error is None
     assert (set(closing.states()), estate.policies()) == ({State.CLOSED}, before)
 
 
@@ -113,7 +112,7 @@ def test_what_a_creator_gave_before_the_deletion_goes_with_the_entity(estate: Es
     settings = replaced(estate.settings, sync=replaced(estate.settings.sync, delegate_admin=True))
     entity = ENTITIES[0]
     ledger = MemoryLedger([life(alice, entity)])
-    assert push(ledger, settings).error is None  # type: ignore[arg-type]
+    assert push_by(settings, ledger).error is None
     (name,) = set(estate.policies()) - before
     ours = estate.policies()[name]
     read = estate.done("GET", f"{POLICIES}/{ours['id']}")
@@ -133,7 +132,7 @@ def test_what_a_creator_gave_before_the_deletion_goes_with_the_entity(estate: Es
     )
     made = [estate.done("POST", POLICIES, own, by=alice), estate.done("POST", POLICIES, denying)]
     closing = MemoryLedger([gone(ledger.rows[entity, 1])])
-    assert push(closing, settings).error is None  # type: ignore[arg-type]
+    assert push_by(settings, closing).error is None
     assert closing.states() == {State.CLOSED: 1}
     left = [estate.done("GET", f"{POLICIES}/{each['id']}") for each in (ours, *made)]
     assert [each["isEnabled"] for each in left] == [False, False, True]

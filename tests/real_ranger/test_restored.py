@@ -8,12 +8,10 @@ from __future__ import annotations
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.grants.observe import look
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.push import push
-from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import State
 from tests.real_ranger.estate import Estate, Json
 from tests.real_ranger.ui_forms import POLICIES, saved_policy
-from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life
+from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life, push_by
 
 SALES, SHOP, LAB = (EntityId("namespace", (name,)) for name in ("sales", "shop", "lab"))
 
@@ -21,8 +19,8 @@ SALES, SHOP, LAB = (EntityId("namespace", (name,)) for name in ("sales", "shop",
 def run(estate: Estate, ledger: MemoryLedger) -> str:
     """A run, as far as it concerns Ranger; what it says of a restore."""
     changed, went_back = look(ledger, estate.admin, plan_settings(estate.settings))  # type: ignore[arg-type]
-    ledger.record([LedgerChange(each.entity, (each,)) for each in changed])
-    assert push(ledger, estate.settings).error is None  # type: ignore[arg-type]
+    ledger.record(changed)
+    assert push_by(estate.settings, ledger).error is None
     return went_back
 
 

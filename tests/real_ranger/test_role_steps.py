@@ -10,11 +10,13 @@ from ranger_cdap.cdap.presets import load_preset
 from ranger_cdap.errors import ConflictingChange, InvalidInput, RequestRejected
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.carry_out import carry_out, require_receivers
+from ranger_cdap.policies.manage.found_roles import read_roles
 from ranger_cdap.policies.manage.job_roles import job_role
-from ranger_cdap.policies.manage.role_changes import carry_out_roles, read_roles, require_members
 from ranger_cdap.policies.manage.role_members import RoleMembers
-from ranger_cdap.policies.manage.role_plan import RoleAction, RoleStep, WantedRole, plan, removal
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.role_plan import WantedRole, plan, removal
+from ranger_cdap.policies.manage.setup_state import DesiredState
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
 from tests.real_ranger.estate import Estate
@@ -36,22 +38,21 @@ class Jobs:
         name = self.name(preset)
         return job_role(found, "sales", service=self.service, instance="cdap", members=members, name=name)
 
-    def plan(self, *wanted: WantedRole) -> tuple[RoleStep, ...]:
+    def plan(self, *wanted: WantedRole) -> tuple[Step, ...]:
         return plan(wanted, read_roles(self.admin, self.service, [one.name for one in wanted]))
 
-    def remove(self, *unwanted: WantedRole) -> tuple[RoleStep, ...]:
+    def remove(self, *unwanted: WantedRole) -> tuple[Step, ...]:
         return removal(unwanted, read_roles(self.admin, self.service, [one.name for one in unwanted]))
 
-    def carry_out(self, steps: tuple[RoleStep, ...]) -> list[RoleStep]:
-        return list(carry_out_roles(steps, self.admin, self.service, account=self.account))
+    def carry_out(self, steps: tuple[Step, ...]) -> list[Step]:
+        return list(carry_out(steps, self.admin, self.service, self.account))
 
 
 @pytest.fixture
 def jobs(estate: Estate) -> Jobs:
     """A new service, without policies and roles, and the user alice."""
     estate.user("alice")
-    state = service_setup.read_state(estate.admin, estate.service)
-    service_setup.carry_out(service_setup.plan(DesiredState(estate.service, "cdap"), state), estate.admin)
+    service_setup.set_up(estate.admin, DesiredState(estate.service, "cdap"))
     return Jobs(estate.admin, estate.address.user, estate.service)
 
 
@@ -61,12 +62,12 @@ def test_roles_are_made_shared_and_removed_without_a_trace(jobs: Jobs) -> None:
     before = len(jobs.admin.list_policies(jobs.service))
     jobs.carry_out(jobs.plan(viewer))
     jobs.carry_out(jobs.plan(developer))
-    assert [step.action for step in jobs.plan(viewer, developer)] == [RoleAction.KEEP, RoleAction.KEEP]
+    assert [step.change for step in jobs.plan(viewer, developer)] == [StepChange.KEEP, StepChange.KEEP]
     there = jobs.admin.roles.find(jobs.service, viewer.name)
     assert there is not None
     assert (there.description, [one.name for one in there.users]) == (viewer.made_for, [jobs.name("alice")])
     jobs.carry_out(jobs.remove(viewer))
-    assert [step.action for step in jobs.plan(developer)] == [RoleAction.KEEP]
+    assert [step.change for step in jobs.plan(developer)] == [StepChange.KEEP]
     jobs.carry_out(jobs.remove(developer))
     assert len(jobs.admin.list_policies(jobs.service)) == before
     assert not [name for name in jobs.admin.roles.names(jobs.service) if name.startswith(jobs.service)]
@@ -84,7 +85,7 @@ def test_a_role_created_since_the_plan_is_a_conflict_and_stays(jobs: Jobs) -> No
 def test_a_policy_changed_since_the_plan_is_a_conflict_and_keeps_that_change(jobs: Jobs) -> None:
     jobs.carry_out(jobs.plan(jobs.wanted("viewer")))
     steps = jobs.plan(jobs.wanted("developer"))
-    target = next(step.policy for step in steps if step.policy and step.policy.there)
+    target = next(step for step in steps if step.kind == "policy" and step.there)
     policy = jobs.admin.policy_by_name(jobs.service, target.name)
     assert policy is not None
     manual = PolicyItem(users=[jobs.name("alice")], accesses=[PolicyItemAccess(type="read")])
@@ -104,11 +105,11 @@ def test_a_role_that_another_role_has_is_not_deleted_and_ranger_s_reason_is_show
     with pytest.raises(RequestRejected, match="referenced in one or more other roles"):
         jobs.carry_out(jobs.remove(wanted))
     jobs.admin.roles.delete(jobs.service, jobs.name("outer"))
-    assert [step.action for step in jobs.carry_out(jobs.remove(wanted))] == [RoleAction.DELETE]
+    assert [step.change for step in jobs.carry_out(jobs.remove(wanted))] == [StepChange.DELETE]
 
 
 def test_unknown_members_are_named_together_before_anything_is_done(jobs: Jobs) -> None:
     members = RoleMembers(users=(jobs.name("alice"), jobs.name("ghost")), groups=(jobs.name("none"),))
     steps = jobs.plan(jobs.wanted("viewer", members))
     with pytest.raises(InvalidInput, match=f"no user `{jobs.name('ghost')}` and group `{jobs.name('none')}`"):
-        require_members(steps, jobs.admin)
+        require_receivers(steps, jobs.admin)

@@ -10,13 +10,12 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.service.decision_service import DecisionService
-from spark_sync.grants.push import push
 from tests.real_ranger.estate import Estate, Json
 from tests.real_ranger.test_bridge import ask
 from tests.real_ranger.ui_forms import POLICIES, item, new_policy, saved_policy
 from tests.service.fixtures import CALLERS
 from tests.service.grants.test_grants import DONE
-from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life
+from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life, push_by
 
 KV = {"namespace": "ns1", "dataset": "kv"}
 LEVELS = {"instance": ["cdap"], "namespace": ["ns1"], "dataset": ["kv"]}
@@ -29,7 +28,7 @@ def created(estate: Estate) -> tuple[MemoryLedger, Any]:
     sync = msgspec.structs.replace(estate.settings.sync, delegate_admin=True)
     settings = msgspec.structs.replace(estate.settings, sync=sync)
     ledger = MemoryLedger([life(estate.user("alice"), EntityId("dataset", ("ns1", "kv")))])
-    assert push(ledger, settings).error is None  # type: ignore[arg-type]
+    assert push_by(settings, ledger).error is None
     return ledger, settings
 
 
@@ -74,7 +73,7 @@ def test_what_a_creator_shares_is_in_a_policy_beside_theirs(estate: Estate, shar
     with estate.plugin() as plugin:
         bob = estate.name("bob")
         assert [estate.may(plugin, bob, access, **KV) for access in ("read", "write")] == [True, False]
-    assert push(MemoryLedger(map(gone, ledger.rows.values())), settings).error is None  # type: ignore[arg-type]
+    assert push_by(settings, MemoryLedger(map(gone, ledger.rows.values()))).error is None
     assert not any(map(is_creators_policy, estate.admin.policy_documents(estate.service)))
 
 
@@ -84,7 +83,7 @@ def test_what_a_creator_adds_to_their_own_policy_ends_with_the_entity(estate: Es
     rows = [*read["policyItems"], item("read", users=[estate.name("bob")])]
     form = saved_policy(estate.done("GET", f"{POLICIES}/{read['id']}"), policyItems=rows)
     estate.done("PUT", f"{POLICIES}/{read['id']}", form, by=estate.name("alice"))
-    assert push(MemoryLedger(map(gone, ledger.rows.values())), settings).error is None  # type: ignore[arg-type]
+    assert push_by(settings, MemoryLedger(map(gone, ledger.rows.values()))).error is None
     with estate.plugin() as plugin:
         alice, bob = estate.name("alice"), estate.name("bob")
         assert [estate.may(plugin, name, "read", **KV) for name in (alice, bob)] == [False, False]

@@ -11,12 +11,10 @@ from spark_sync.grants.grant_policy import content_of, seen
 from spark_sync.grants.observe import look
 from spark_sync.grants.plan import plan
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.push import push
-from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import State
 from tests.real_ranger.estate import Estate
 from tests.real_ranger.ui_forms import POLICIES, item, new_policy
-from tests.spark_sync.grants.fixtures import MemoryLedger, life
+from tests.spark_sync.grants.fixtures import MemoryLedger, life, push_by
 
 LEVELS = {"instance": ["cdap"], "namespace": ["ns1"], "dataset": ["kv"]}
 
@@ -31,8 +29,8 @@ def test_a_policy_that_lists_its_entity_once_and_not_as_now_is_updated_in_place(
     granted = replace(pending, state=State.APPLIED, **of_ours)
     planning, ledger = plan_settings(estate.settings), MemoryLedger([granted])
     (changed,) = look(ledger, estate.admin, planning).changed  # type: ignore[arg-type]
-    ledger.record([LedgerChange(changed.entity, (changed,))])
-    assert push(ledger, estate.settings).error is None  # type: ignore[arg-type]
+    ledger.record([changed])
+    assert push_by(estate.settings, ledger).error is None
     (now,) = ledger.rows.values()
     after = estate.admin.policy_by_id(made.id or -1)
     assert after is not None

@@ -20,7 +20,7 @@ from ranger_cdap.config import RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 SECRETS = {
@@ -170,7 +170,7 @@ def fill(url: str) -> None:
             admin.create_user(f"cdap{name}", Secret(SECRETS[name]))
         admin.create_user("alice", Secret(SECRETS["plugin"]))
         wanted = DesiredState("cdapdev", "cdap", plugin_account="cdapplugin", sync_account="cdapsync")
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, "cdapdev")), admin)
+        service_setup.set_up(admin, wanted)
         for levels in (("ns1",), ("ns1", "kv")):
             named = dict(zip(("instance", "namespace", "dataset"), ("cdap", *levels), strict=False))
             admin.create_policy(
@@ -197,7 +197,7 @@ def test_no_secret_is_found_in_anything_a_run_leaves_behind(tmp_path: Path) -> N
         assert run.command("config") == 0
         assert run.command("config", "--json") == 0
         assert run.command("check", "alice", "dataset.get", "dataset:ns1.kv") == 0
-        assert run.command("explain", "alice", "dataset.get", "dataset:ns1.kv") == 0
+        assert run.command("check", "--why", "alice", "dataset.get", "dataset:ns1.kv") == 0
         assert run.command("policies", "export", "--out", str(run.left / "policies.json")) == 0
         run.command("doctor")
         refused = run.command(

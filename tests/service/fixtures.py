@@ -69,16 +69,10 @@ class Answer:
 
 
 @dataclass
-class World:
-    """A running service: `ask` as a caller, `memory` holds its audit records."""
+class Site:
+    """A running server: `ask` as a caller."""
 
     url: str
-    state: AppState
-    memory: Memory
-
-    def becomes(self, snapshot: Snapshot) -> None:
-        """What the refresher holds is another now."""
-        self.state.authorizer.decider.policies.snapshot = snapshot  # type: ignore[misc]
 
     def ask(self, who: str | None, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """One request; a body that is no text is sent as JSON, header names are written with `_`."""
@@ -96,6 +90,18 @@ class World:
             return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
         finally:
             connection.close()
+
+
+@dataclass
+class World(Site):
+    """A running service: `memory` holds its audit records."""
+
+    state: AppState
+    memory: Memory
+
+    def becomes(self, snapshot: Snapshot) -> None:
+        """What the refresher holds is another now."""
+        self.state.authorizer.decider.policies.snapshot = snapshot  # type: ignore[misc]
 
 
 def basic(name: str, secret: str | None = None) -> str:

@@ -21,7 +21,7 @@ from ranger_cdap.config import RangerSettings, Secret, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.service.http.callers import CallerRole
 from tests.service.fixtures import Answer, basic, secret_of
@@ -82,7 +82,7 @@ def fill(server: EmbeddedAdmin) -> None:
         for name in ("plugin", "sync", "alice", "bob"):
             admin.create_user(name, PASSWORD)
         wanted = DesiredState(SERVICE, "cdap", plugin_account="plugin", sync_account="sync")
-        service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, SERVICE)), admin)
+        service_setup.set_up(admin, wanted)
         read(admin, "alice", namespace="ns1")
         read(admin, "alice", namespace="ns1", dataset="kv")
 
@@ -163,10 +163,10 @@ def ask(port: int, who: str | None, method: str, path: str, body: Any = None) ->
         connection.close()
 
 
-def command(*arguments: str, directory: Path, **environment: str) -> subprocess.Popen[str]:
-    """`ranger-cdap` with these arguments, begun in a directory."""
+def command(*arguments: str, directory: Path, before: str = "", **environment: str) -> subprocess.Popen[str]:
+    """`ranger-cdap` with these arguments, begun in a directory; `before` is run in it first."""
     return subprocess.Popen(
-        [sys.executable, "-c", _RUN, *arguments],
+        [sys.executable, "-c", f"{before}\n{_RUN}", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -176,12 +176,19 @@ def command(*arguments: str, directory: Path, **environment: str) -> subprocess.
 
 
 @contextmanager
-def serve(config: Path | None, directory: Path, *flags: str, quiet: bool = False) -> Iterator[Served]:
-    """`ranger-cdap serve`, from when it says where it answers; killed at the end if it still runs."""
+def serve(
+    config: Path | None,
+    directory: Path,
+    *flags: str,
+    quiet: bool = False,
+    what: tuple[str, ...] = ("serve",),
+    before: str = "",
+) -> Iterator[Served]:
+    """`ranger-cdap serve`, or `what`, from when it says where it answers; killed at the end if it still runs."""
     settings = ["--config", str(config)] if config else []
     for flag in flags:
         settings += ["--set", flag]
-    process = command(*settings, "serve", *(["--quiet"] if quiet else []), directory=directory)
+    process = command(*settings, *what, *(["--quiet"] if quiet else []), directory=directory, before=before)
     assert process.stdout is not None
     assert process.stderr is not None
     said = process.stdout.readline()

@@ -30,12 +30,11 @@ from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.event import Position
-from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.ledger.life_changes import ended, restored, suspended
 from spark_sync.ledger.request import EntityRequest
 from spark_sync.reconcile.overrides import retry
-from spark_sync.reconcile.regrant import record, regrants
+from spark_sync.reconcile.regrant import regrants
 from tests.simulation.people_tools import TOOL, TOOLS, Documents, Tool, grant_rest
 from tests.simulation.pipeline import Killed, Killer, MemoryLedger
 
@@ -62,12 +61,12 @@ def _guids(entity: EntityId, number: int) -> frozenset[str]:
 
 
 @cache
-def _configured(delegate: bool, on_deletion: OnDeletion | None) -> tuple[Settings, PlanSettings]:
+def _configured(delegate: bool, on_deletion: OnDeletion | None) -> PlanSettings:
     sync = SyncSettings(username="sync", password=Secret("x"), delegate_admin=delegate, on_deletion=on_deletion)
     ranger = RangerSettings(url="http://127.0.0.1:1", service="cdap")
     settings = Settings(ranger=ranger, cdap=CdapSettings(instance="cdap"), sync=sync)
     gives = dict.fromkeys(("namespace", "dataset", "application"), ACCESS_TYPES)
-    return settings, replace(plan_settings(settings, unchanged_accesses), gives=gives, profile="p")
+    return replace(plan_settings(settings, unchanged_accesses), gives=gives, profile="p")
 
 
 def items_in(policy: Policy) -> Items:
@@ -231,6 +230,7 @@ class World:
         self.may_notice = False
         self.unproven: dict[str, bool] = {}
         self.closed_at_restore: set[tuple[EntityId, int]] = set()
+        self.is_restoring = False
         self.changed: set[str] = set()
         self.moments: list[tuple[dict[int, Policy], int]] = []
         self.time = 0
@@ -254,8 +254,8 @@ class World:
     # The job
 
     def job(self, kill: int | None = None) -> None:
-        settings, planning = _configured(self.delegate, self.on_deletion)
-        self.killer.at, self.killer.steps = kill, 0
+        planning = _configured(self.delegate, self.on_deletion)
+        self.killer.at, self.killer.steps, killed = kill, 0, False
         self.ranger.audited.clear()  # a killed run may have announced what it did not do
         admin: Any = self.ranger
         ledger: Any = self.ledger
@@ -263,23 +263,26 @@ class World:
         self.ranger.refused = {guid for life in taken for guid in guids_of(life)}
         try:
             seen, self.noticed = look(ledger, admin, planning)
+            self.is_restoring |= bool(self.noticed)  # until a run ends that was not killed
             if self.noticed and not self.may_notice:
                 self.ranger.breaches.append(f"law 11: {self.noticed}, but nobody restored it")
-            ledger.record([LedgerChange(life.entity, (life,)) for life in seen])
-            record(ledger, regrants(ledger, settings, planning, ranger=admin))
+            ledger.record(seen)
+            ledger.record(regrants(ledger, admin, planning, admin.list_policies(planning.service)))
             executor = StepExecutor(1, 0.0)
-            pushed = push(ledger, settings, admin, planning=planning, executor=executor, audited=self.audit)
+            pushed = push(ledger, admin, planning, executor=executor, audited=self.audit)
             assert pushed.error is None, pushed.error
             self.may_notice = False
         except Killed:
+            killed = True
             self.happened["kill"] += 1
         finally:
             self.killer.at = None
             for key, life in self.ledger.rows.items():
                 if life.state is State.CLOSED:
-                    self.closed_at_restore |= {key} if self.noticed and key not in self.closed else set()
+                    self.closed_at_restore |= {key} if self.is_restoring and key not in self.closed else set()
                     self.closed.setdefault(key, self.time)
                     self.delegated.setdefault(key, self.delegate)
+            self.is_restoring = self.is_restoring and killed
 
     def audit(self, life: Life, policy: Policy) -> AbstractContextManager[None]:
         self.ranger.audited.add(policy.guid)
@@ -361,6 +364,11 @@ class World:
         }
         # A person may have deleted a policy before the restore, unseen.
         self.ranger.taken |= {guid for guid in taken if not (self.noticed and proven and guid in before)}
+
+    def lost(self) -> frozenset[str]:
+        """The guids of policies that are gone although the ledger has them as applied."""
+        known = [life for life in self.ledger.lives((State.APPLIED,)) if not life.taken]
+        return frozenset(guid_of(life, "cdap") for life in known) - self.policies().keys()
 
     # Saves of people
 
@@ -612,6 +620,9 @@ def _by(tool: Tool) -> Callable[[World], bool]:
             for policy in before.values():
                 if (after := world.ranger.policies.get(policy.id or 0)) is not policy:
                     world._note(policy, after)
+            if len(lost := world.lost()) > 1:  # several that are gone together are a restore
+                world.may_notice = True
+                world.ranger.taken -= lost
 
     move.__name__ = tool.__name__
     return move
@@ -619,8 +630,7 @@ def _by(tool: Tool) -> Callable[[World], bool]:
 
 def _remove_policy(world: World) -> bool:
     policy = world.some_policy()
-    known = [life for life in world.ledger.lives((State.APPLIED,)) if not life.taken]
-    if policy is None or policy.id is None or any(guid_of(life, "cdap") not in world.policies() for life in known):
+    if policy is None or policy.id is None or world.lost():
         return False  # the second one between two looks would be taken for a restore
     world.ranger.author = "Admin"
     world.ranger.delete_policy(policy.id)

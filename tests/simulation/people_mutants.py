@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from ranger_cdap.cdap.grant import FORMER_LABEL
 from ranger_cdap.cdap.named_entities import exact_entity
-from ranger_cdap.policies.manage import change_plan, needed_policies, role_plan
+from ranger_cdap.policies.manage import change_plan, role_plan
 from ranger_cdap.ranger_model.document import replaced
 from spark_sync.grants import observe, push, rights_of_others, went_back, writer
 from spark_sync.grants.grant_policy import content_of
@@ -86,7 +86,7 @@ EDITS: Final = frozenset(
 )
 TAKING: Final = frozenset({"condition", "deny", "remove_access", "remove_name", "remove_policy", "switch"})
 GIVING: Final = frozenset(
-    {"add_item", "beforehand", "denied_beforehand", "grant_rest", "import_sentry", "limited", "plan_apply"}
+    {"add_item", "apply_needed", "beforehand", "denied_beforehand", "grant_rest", "import_sentry", "limited"}
     | {"policies_apply", "roles_apply", "roles_remove", "share_and_delete", "widen"}
 )
 
@@ -121,10 +121,6 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
         {"policies_apply"},
     ),
     "roles are given in the job's policies": (_swap(role_plan, "is_creators_policy", _nobodys), {"roles_apply"}),
-    "needed rights are given in the job's policies": (
-        _swap(needed_policies, "is_creators_policy", _nobodys),
-        {"plan_apply"},
-    ),
     "a restore of Ranger is taken for edits of people": (_swap(observe, "went_back", lambda *_: None), {"restore"}),
     "a guid that is there again counts as one that never went": (
         _swap(went_back, "_is_there_again", lambda *_: False),

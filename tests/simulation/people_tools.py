@@ -15,15 +15,15 @@ from ranger_cdap.embedded_admin.rules.policy_rules import signature
 from ranger_cdap.policies.manage.carry_out import carry_out
 from ranger_cdap.policies.manage.change_plan import change_plan
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
-from ranger_cdap.policies.manage.needed_policies import needed_policies, needed_steps
+from ranger_cdap.policies.manage.needed_policies import needed_policies
 from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleRights, WantedRole, plan, removal
 from ranger_cdap.policies.manage.sentry_file import parse_sentry_file
 from ranger_cdap.policies.manage.sentry_roles import sentry_plan, sentry_roles
-from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction, portable
+from ranger_cdap.policies.manage.step import Json, Step
+from ranger_cdap.policies.manage.transfer import portable
 from ranger_cdap.ranger_model.policy import Policy
 
 TOOL = "tool"
-_CHANGING = (TransferAction.CREATE, TransferAction.UPDATE, TransferAction.RENAME, TransferAction.DELETE)
 
 
 class Documents:
@@ -52,9 +52,9 @@ class Documents:
     def delete_policy(self, policy_id: int) -> None:
         self.ranger.delete_policy(policy_id)
 
-    def make(self, steps: Iterable[Step | None]) -> bool:
+    def make(self, steps: Iterable[Step]) -> bool:
         """Make the steps that change something; return whether there was one."""
-        changes = [step for step in steps if step is not None and step.change in _CHANGING]
+        changes = [step for step in steps if step.kind == "policy" and step.changes]
         return bool(list(carry_out(changes, self, "cdap")))
 
 
@@ -87,24 +87,27 @@ def _role(entity: EntityId) -> WantedRole:
 
 
 def roles_apply(there: Documents, entity: EntityId, rng: random.Random) -> bool:
-    return there.make(step.policy for step in plan([_role(entity)], FoundRoles({}, there.all())))
+    return there.make(plan([_role(entity)], FoundRoles({}, there.all())))
 
 
 def roles_remove(there: Documents, entity: EntityId, rng: random.Random) -> bool:
-    return there.make(step.policy for step in removal([_role(entity)], FoundRoles({}, there.all())))
+    return there.make(removal([_role(entity)], FoundRoles({}, there.all())))
 
 
-def plan_apply(there: Documents, entity: EntityId, rng: random.Random) -> bool:
+def apply_needed(there: Documents, entity: EntityId, rng: random.Random) -> bool:
+    """Apply the policies that a plan of an operation, or the shadow report, writes to a file."""
     user = rng.choice(("bob", "eve"))
     needed = needed_policies([(user, access, entity) for access in ("read", "admin")], "cdap")
-    return there.make(one.step for one in needed_steps(needed, there.all()))
+    files = [one.document() for one in needed]
+    found = change_plan(files, there.all(), delete=False, grants=CreatorGrants())
+    return not found.blocked and there.make(found.changes)
 
 
 def import_sentry(there: Documents, entity: EntityId, rng: random.Random) -> bool:
     where = "->".join(f"{level}={value}" for level, value in to_resource(entity, "cdap").items())
     file = f"[groups]\ncrew = loaders\n[roles]\nloaders = {where}->action=READ\n".encode()
     found = sentry_roles(parse_sentry_file(file), service="cdap", instance="cdap")
-    return there.make(step.policy for step in sentry_plan(found, FoundRoles({}, there.all())))
+    return there.make(sentry_plan(found, FoundRoles({}, there.all())))
 
 
 def policies_apply(there: Documents, entity: EntityId, rng: random.Random) -> bool:
@@ -120,4 +123,4 @@ def policies_apply(there: Documents, entity: EntityId, rng: random.Random) -> bo
 
 
 # Taking a role away needs one that was given before.
-TOOLS: tuple[Tool, ...] = (grant_rest, plan_apply, import_sentry, policies_apply, *(roles_apply, roles_remove) * 2)
+TOOLS: tuple[Tool, ...] = (grant_rest, apply_needed, import_sentry, policies_apply, *(roles_apply, roles_remove) * 2)

@@ -18,10 +18,11 @@ from spark_sync.grants.push import Pushed, push
 from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
+from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.ledger.ledger import History, Ledger, LedgerChange
+from spark_sync.ledger.ledger import History, LedgerChange
 from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
 from spark_sync.ledger.matching import concerns
 from tests.spark_sync.reconcile.drift_fixtures import signature
@@ -141,10 +142,10 @@ class MemoryLedger:
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.killer.step()
         for change in changes:
-            for number in change.dropped:
-                del self.rows[change.entity, number]
-            for life in change.lives:
-                self.rows[life.entity, life.number] = life
+            if change.after:
+                self.rows[change.after.entity, change.after.number] = change.after
+            else:
+                del self.rows[change.life.entity, change.life.number]
         self.killer.step()
 
     def enter_baseline(
@@ -202,12 +203,12 @@ class Pipeline:
 
     def fold(self, settings: FoldSettings) -> None:
         changes = (refold(self.ledger.history(entity), settings) for entity in sorted(self.ledger.entities()))
-        self.ledger.record([change for change in changes if change])
+        self.ledger.record([change for some in changes for change in some])
 
 
-def send(ledger: Ledger, ranger: MemoryRanger) -> Pushed:
+def send(ledger: DeltaLedger, ranger: MemoryRanger) -> Pushed:
     """Push what is pending in the ledger."""
-    pushed = push(ledger, _SETTINGS, ranger, planning=_PLANNING, executor=StepExecutor(1, 0.0))
+    pushed = push(ledger, ranger, _PLANNING, executor=StepExecutor(1, 0.0))
     assert pushed.error is None, pushed.error
     return pushed
 

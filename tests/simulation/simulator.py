@@ -18,7 +18,7 @@ from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.life import UNDECIDED_STATES, Life, State
-from spark_sync.reconcile.confirmation import CdapAnswer, Round, answers, events_of, questions
+from spark_sync.reconcile.confirmation import CdapAnswer, Round, events_of, questions
 from spark_sync.sources import watermarks
 from spark_sync.sources.audit import read as read_audit
 from spark_sync.sources.data_plane import read as read_data_plane
@@ -436,7 +436,9 @@ class Simulation:
             author = found.request.principal
             return CdapAnswer(True, author, self.stamps.clock(found.request.process, found.born))
 
-        return list(events_of(answers(questions(ledger.lives(UNDECIDED_STATES)), look_up), asked))
+        about = questions(ledger.lives(UNDECIDED_STATES))
+        found = {entity: answer for entity in about if (answer := look_up(entity)) is not None}
+        return list(events_of(found, asked))
 
     def at(self, time: int, step: Callable[[], None]) -> None:
         self._n += 1

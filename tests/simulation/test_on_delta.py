@@ -68,10 +68,10 @@ def _run_together(scenarios: Sequence[Scenario]) -> None:
         scenario.service_offsets = [0, 700]
 
 
-def _by_namespace(settings: dict[str, FoldSettings]) -> Callable[[History], LedgerChange | None]:
+def _by_namespace(settings: dict[str, FoldSettings]) -> Callable[[History], list[LedgerChange]]:
     """Folds the entities of each scenario with its own settings."""
 
-    def decide(history: History) -> LedgerChange | None:
+    def decide(history: History) -> list[LedgerChange]:
         return refold(history, settings[history.entity.parts[0]])
 
     return decide

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.api.chromium import PROGRAM, Browser, chromium
+from tests.console.chromium import PROGRAM, Browser, chromium
 from tests.site.built_site import SITE, pages
 from tests.site.waiting import until
 

@@ -14,8 +14,8 @@ from threading import Thread
 
 import pytest
 
+from tests.console.chromium import PROGRAM, chromium
 from tests.docs.fresh_clone import fresh_clone, fresh_environment
-from tests.service.api.chromium import PROGRAM, chromium
 from tests.site.waiting import until
 
 pytestmark = pytest.mark.site

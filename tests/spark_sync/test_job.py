@@ -19,9 +19,10 @@ from ranger_cdap.errors import ConfigError, InvalidInput, LeaseHeld
 from spark_sync.demo import RECORDING
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.manual import assign
+from spark_sync.reconcile.manual import override
 from spark_sync.report import RunReport
 from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger, Way, on_spark, settings_of
+from tests.spark_sync.grants.fixtures import Watched
 from tests.spark_sync.killing import Killed, Step, kill_at, raise_killed
 
 if TYPE_CHECKING:
@@ -196,7 +197,20 @@ def test_a_grant_is_for_the_name_that_ranger_decides_by(
     assert "bob" in granted
     assert "alice" not in granted
     with pytest.raises(InvalidInput, match="`bob` is the creator"):
-        assign(settings, entity_id("dataset", ["ns1", "ds2"]), "alice", now=NOW)
+        override(settings, entity_id("dataset", ["ns1", "ds2"]), "alice", now=NOW)
+
+
+def test_a_run_lists_the_policies_of_ranger_once(
+    ranger: Ranger, settings_for: Callable[..., Settings], inbox: Callable[[str], Path]
+) -> None:
+    settings = settings_for(data_plane=source(inbox("data-plane")))
+    take_baseline(settings)
+    shutil.copy(RECORDING / "events" / "data-plane" / FIRST, inbox("data-plane"))
+    assert run(settings).granted
+    other = replace(settings, cdap=replace(settings.cdap, profile="001"), sync=replace(settings.sync, regrant="auto"))
+    watched = Watched(ranger.sync)
+    assert run(other, now=NOW + 120_000, ranger=watched).granted
+    assert watched.names.count("list_policies") == 1
 
 
 def rows_of(settings: Settings) -> dict[str, dict[Any, dict[str, Any]]]:

@@ -56,7 +56,7 @@ def scene(tmp_path: Path, settings_for: Callable[..., Settings]) -> Scene:
     settings = settings_for(d=source(inbox))
     settings.sync.state_dir.mkdir(mode=0o700)
     write_watermark(inbox, EARLIER)
-    return Scene(settings, inbox, News(settings, DeltaLedger(settings.sync.state_dir, "cdap")))
+    return Scene(settings, inbox, News(settings.sync, DeltaLedger(settings.sync.state_dir, "cdap")))
 
 
 def a_journal_is_another_one(scene: Scene) -> None:
@@ -134,7 +134,7 @@ def test_what_a_run_would_refuse_is_refused_by_a_look(
 
 def test_a_source_that_is_no_file_is_no_news(settings_for: Callable[..., Settings]) -> None:
     settings = settings_for(m={"kind": "audit-messaging", "url": "http://127.0.0.1:9"})
-    news = News(settings, DeltaLedger(settings.sync.state_dir, "cdap"))
+    news = News(settings.sync, DeltaLedger(settings.sync.state_dir, "cdap"))
     assert news() is False
 
 

@@ -12,7 +12,7 @@ from ranger_cdap.config import MasterSettings, Settings, SyncSettings, load_sett
 from ranger_cdap.errors import ConfigError
 from spark_sync.grants.plan_settings import non_creators
 from spark_sync.ledger.lease import lease
-from spark_sync.preflight import check_ledger, check_ranger, check_reading, check_run
+from spark_sync.preflight import check_ledger, check_reading, check_run
 
 GOOD = """\
 [sync]
@@ -101,7 +101,7 @@ def test_a_run_is_refused(
 
 def test_where_nothing_is_wrong_nothing_is_said(tmp_path: Path) -> None:
     settings = settings_in(GOOD + SOURCE.format(kind="audit", path="."))
-    for check in (check_ledger, check_reading, check_ranger, check_run):
+    for check in (check_ledger, check_reading, check_run):
         check(settings)
     with lease(tmp_path / "state"):
         check_reading(settings)

@@ -61,11 +61,11 @@ def test_the_commands_of_the_page_put_every_grant_right(
 
     def record(*lives: Life) -> None:
         ledger = DeltaLedger(tmp_path / "state", "cdap")
-        ledger.record([LedgerChange(each.entity, (each,)) for each in lives])
+        ledger.record([LedgerChange(None, each) for each in lives])
         note_versions(ledger)
 
     def found(entity: EntityId) -> Life:
-        return DeltaLedger(tmp_path / "state", "cdap").lives_of(entity)[-1]
+        return DeltaLedger(tmp_path / "state", "cdap").find_lives(entities=[entity])[-1]
 
     with ranger_at(database, 0) as (port, admin):
         register_cdap(admin)

@@ -214,13 +214,16 @@ def new_world(
 
 def in_order_and_once(world: World, history: Sequence[Happened], entity: EntityId) -> tuple[Life, ...]:
     """What the fold makes of all events at once, each once and in order."""
-    from spark_sync.job import fold_settings
+    from spark_sync.grants.plan_settings import plan_settings
+    from spark_sync.job import fold_settings, known_until
     from spark_sync.sources import watermarks
 
     configured = world.settings
     everything = {event for one in history for event in events(told(entity, one), configured)}
     marks = watermarks.read(configured.sync.sources)
-    until = fold_settings(configured, Baseline(TAKEN, {"data-plane": JOURNAL}), marks, millis(RUNS[-1]))
+    baseline, planning = Baseline(TAKEN, {"data-plane": JOURNAL}), plan_settings(configured)
+    known = known_until(configured.sync, marks, millis(RUNS[-1]))
+    until = fold_settings(configured.sync, planning, baseline, marks, known)
     return fold(entity, sorted(everything, key=lambda event: (event.position, event.stage)), (), until)
 
 

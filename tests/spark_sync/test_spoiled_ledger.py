@@ -17,9 +17,9 @@ from ranger_cdap.doctor.ledger import examine_ledger
 from ranger_cdap.errors import LedgerLost, SyncError
 from spark_sync.ledger.ledger_tables import TABLES
 from spark_sync.ledger.life import State
+from spark_sync.ledger.salvage import repair_ledger
 from spark_sync.reconcile.baseline import enter_baseline
 from spark_sync.reconcile.repair import RepairAction
-from spark_sync.reconcile.repair_ledger import repair_ledger
 from spark_sync.status import status
 from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger
 from tests.spark_sync.reconcile.test_reconcile import DS1, NS1, created, inventory_of, reconciled
@@ -108,9 +108,9 @@ def test_after_a_repair_all_is_as_before_or_nothing_is_granted_until_a_baseline(
     settings: Settings, ranger: Ranger, tmp_path: Path, table: str, kind: str
 ) -> None:
     truncate(newest(settings.sync.state_dir / table, KINDS[kind]))
-    (made,) = repair_ledger(settings, now=NOW)
+    (made,) = repair_ledger(settings.sync.state_dir, settings.cdap.instance, now=NOW)
     assert (made.table, bool(made.lost)) == (table, True)
-    assert repair_ledger(settings, now=NOW) == []
+    assert repair_ledger(settings.sync.state_dir, settings.cdap.instance, now=NOW) == []
     if made.lacks_facts:
         with pytest.raises(LedgerLost):
             run(settings, WITHOUT_SPARK)

@@ -36,13 +36,13 @@ from pathlib import Path
 sys.modules["pyspark"] = sys.modules["py4j"] = None
 from ranger_cdap.config import Settings, SourceSettings, SyncSettings
 from spark_sync.ingest.ingestion import Ingestion
-from spark_sync.job import open_ledger
+from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.sources.registry import configured_sources
 home = Path(sys.argv[1])
 source = SourceSettings(name="s", kind="audit", path=home / "inbox")
 settings = Settings(sync=SyncSettings(state_dir=home / "state", sources=(source,)))
-((configured, source),) = configured_sources(settings)
-print(Ingestion(settings, open_ledger(settings, None), None, {}, 1).read(configured, source).lines)
+((configured, source),) = configured_sources(settings.sync)
+print(Ingestion(settings.network, DeltaLedger(home / "state", "cdap"), None, {}, 1).read(configured, source).lines)
 """
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
@@ -22,18 +22,24 @@ ANONYMOUS_USER = "\0"
 """User name that no policy can hold: access allowed to it is allowed to all users."""
 
 
-class AccessStatus(Enum):
-    """Access of a principal to an access type."""
+class Verdict(StrEnum):
+    """Answer on an access.
+
+    It is `conditional` if a condition, a time or a tag decides, and `undecided` if an analysis could not tell; the
+    engine decides every request.
+    """
 
     ALLOWED = "allowed"
     DENIED = "denied"
+    NO_POLICY = "no policy"
     CONDITIONAL = "conditional"
+    UNDECIDED = "undecided"
 
 
 class AccessEntry(msgspec.Struct, frozen=True):
     """Access of a principal to an access type, and the policy that decides it."""
 
-    status: AccessStatus
+    verdict: Verdict
     policy_id: int
 
 
@@ -107,8 +113,8 @@ def resource_access(
 def access_entry(unfavourable: Decision, favourable: Decision) -> AccessEntry | None:
     """Return the access by two decisions, with all conditions against the user and all in their favour."""
     if unfavourable.allowed != favourable.allowed:
-        return AccessEntry(AccessStatus.CONDITIONAL, favourable.policy_id)
+        return AccessEntry(Verdict.CONDITIONAL, favourable.policy_id)
     if favourable.policy_id == NO_POLICY and not favourable.allowed:
         return None
-    status = AccessStatus.ALLOWED if favourable.allowed else AccessStatus.DENIED
-    return AccessEntry(status, favourable.policy_id)
+    verdict = Verdict.ALLOWED if favourable.allowed else Verdict.DENIED
+    return AccessEntry(verdict, favourable.policy_id)

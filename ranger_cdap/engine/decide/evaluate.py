@@ -17,7 +17,7 @@ from ranger_cdap.engine.compiled.items import Item, ItemCompiler
 from ranger_cdap.engine.compiled.policy import CompiledPolicy
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType
 from ranger_cdap.engine.decide.query import Query
-from ranger_cdap.engine.decide.semantics import Evaluation, Verdict, verdict_of
+from ranger_cdap.engine.decide.semantics import Evaluation, PolicyResult, verdict_of
 from ranger_cdap.engine.model.request import ADMIN_ACCESS
 
 Tracer = Callable[[CompiledPolicy, str, str], None]
@@ -146,7 +146,7 @@ class PolicyEvaluator:
 
     def _verdict(
         self, policy: CompiledPolicy, access: str, match_type: MatchType, *, denies: bool, allows: bool
-    ) -> Verdict | None:
+    ) -> PolicyResult | None:
         verdict = verdict_of(policy, partial(self._any_matches, access), denies=denies, allows=allows)
         if verdict is None or verdict.allowed:
             return verdict

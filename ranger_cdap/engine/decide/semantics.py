@@ -40,7 +40,7 @@ from ranger_cdap.engine.model.decision import DENY_ALL_ELSE, NO_POLICY, Decision
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PolicyResult:
     """Result of one policy for one access type."""
 
     allowed: bool
@@ -55,7 +55,7 @@ class Matches(Protocol):
         """Return True if an item matches; `restricts` is true for deny items and allow exceptions."""
 
 
-def verdict_of(policy: CompiledPolicy, matches: Matches, *, denies: bool, allows: bool) -> Verdict | None:
+def verdict_of(policy: CompiledPolicy, matches: Matches, *, denies: bool, allows: bool) -> PolicyResult | None:
     """Return the verdict of one policy, None if it is silent (rule 1, §6.6).
 
     Unless `denies` or `allows`, the policy's conditions keep that side from applying.
@@ -65,15 +65,15 @@ def verdict_of(policy: CompiledPolicy, matches: Matches, *, denies: bool, allows
         and matches(policy.deny, restricts=True)
         and not (allows and matches(policy.deny_exceptions, restricts=False))
     ):
-        return Verdict(False, policy, policy.substitute_reason)
+        return PolicyResult(False, policy, policy.substitute_reason)
     if allows and matches(policy.allow, restricts=False) and not matches(policy.allow_exceptions, restricts=True):
-        return Verdict(True, policy)
+        return PolicyResult(True, policy)
     if denies and policy.deny_all_else:
-        return Verdict(False, policy, DENY_ALL_ELSE)
+        return PolicyResult(False, policy, DENY_ALL_ELSE)
     return None
 
 
-def overrides(new: Verdict, old: Verdict, *, is_any: bool) -> bool:
+def overrides(new: PolicyResult, old: PolicyResult, *, is_any: bool) -> bool:
     """Return True if a verdict overrides an earlier one on the same access type (rule 2, §6.6)."""
     if new.policy.priority != old.policy.priority:
         return new.policy.priority > old.policy.priority
@@ -81,12 +81,12 @@ def overrides(new: Verdict, old: Verdict, *, is_any: bool) -> bool:
 
 
 def combined_verdict(
-    verdicts: Mapping[str, Verdict], access_types: Sequence[str], groups: Sequence[Collection[str]]
-) -> Verdict | None:
+    verdicts: Mapping[str, PolicyResult], access_types: Sequence[str], groups: Sequence[Collection[str]]
+) -> PolicyResult | None:
     """Combine the verdicts on several access types; None if policies have not said enough yet (rule 3, §9.2)."""
     if not groups:
         return _verdict_of_group(verdicts, access_types)
-    allowed: Verdict | None = None
+    allowed: PolicyResult | None = None
     undetermined = False
     for group in groups:
         ordered = [a for a in access_types if a in group] + sorted(set(group) - set(access_types))
@@ -100,8 +100,8 @@ def combined_verdict(
     return None if undetermined else allowed
 
 
-def _verdict_of_group(verdicts: Mapping[str, Verdict], access_types: Iterable[str]) -> Verdict | None:
-    denied: Verdict | None = None
+def _verdict_of_group(verdicts: Mapping[str, PolicyResult], access_types: Iterable[str]) -> PolicyResult | None:
+    denied: PolicyResult | None = None
     complete = True
     for access in access_types:
         verdict = verdicts.get(access)
@@ -126,7 +126,7 @@ class Evaluation:
     audited: bool = False
     audit_determined: bool = False
     audit_policy_id: int = NO_POLICY
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    verdicts: dict[str, PolicyResult] = field(default_factory=dict)
     denied_by_tags: bool = False
 
     @property
@@ -134,7 +134,7 @@ class Evaluation:
         """Return True if no further policy can change the result."""
         return self.determined and self.audit_determined
 
-    def add(self, access: str, verdict: Verdict, *, is_any: bool) -> None:
+    def add(self, access: str, verdict: PolicyResult, *, is_any: bool) -> None:
         """Add the verdict of a policy on an access type (rule 2)."""
         old = self.verdicts.get(access)
         if old is None or overrides(verdict, old, is_any=is_any):

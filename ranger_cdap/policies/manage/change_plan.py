@@ -6,7 +6,6 @@ content to another one; two equal plans make the same changes.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -15,14 +14,12 @@ import msgspec
 
 from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
-from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction, differing, plan, policy_key, portable
+from ranger_cdap.policies.manage.step import Json, Step, StepChange
+from ranger_cdap.policies.manage.transfer import differing, extra, plan, policy_key, portable
 
 # Members that only name or describe a policy: where no other differs, it was renamed.
 _NAMING: Final = frozenset({"name", "description", "policyLabels"})
 _DENYING: Final = ("denyPolicyItems", "allowExceptions")
-_CHANGING: Final = frozenset(
-    {TransferAction.CREATE, TransferAction.UPDATE, TransferAction.RENAME, TransferAction.DELETE}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,38 +36,17 @@ class ChangePlan:
     @property
     def changes(self) -> tuple[Step, ...]:
         """Return the steps that change Ranger."""
-        return tuple(step for step in self.steps if step.change in _CHANGING)
+        return tuple(step for step in self.steps if step.changes)
 
     @property
     def drift(self) -> tuple[Step, ...]:
         """Return the steps of all policies that differ, also those that stay."""
-        return tuple(step for step in self.steps if step.change is not TransferAction.KEEP)
+        return tuple(step for step in self.steps if step.differs)
 
     @property
     def blocked(self) -> tuple[Step, ...]:
         """Return the steps that Ranger would refuse."""
-        return tuple(step for step in self.steps if step.change is TransferAction.BLOCKED)
-
-    @property
-    def deletions(self) -> tuple[Step, ...]:
-        """Return the steps that remove a policy of Ranger."""
-        return tuple(step for step in self.steps if step.change is TransferAction.DELETE)
-
-    def documents(self) -> list[Json]:
-        """Return the differing policies as JSON, with the version in Ranger and a digest of the content to be."""
-        return [
-            {
-                "change": step.change.value,
-                "policy": step.name,
-                "zone": step.zone,
-                "differs": list(step.differs),
-                "id": (step.there or {}).get("id"),
-                "version": (step.there or {}).get("version"),
-                "sha256": None if step.wanted is None else _digest(step.wanted),
-                "reason": step.reason,
-            }
-            for step in self.drift
-        ]
+        return tuple(step for step in self.steps if step.change is StepChange.BLOCKED)
 
 
 def change_plan(wanted: Sequence[Json], there: Sequence[Json], *, delete: bool, grants: CreatorGrants) -> ChangePlan:
@@ -79,23 +55,18 @@ def change_plan(wanted: Sequence[Json], there: Sequence[Json], *, delete: bool, 
     mine = [policy for policy in wanted if not is_creators_policy(policy)]
     steps = list(plan(mine, [policy for policy in there if not is_creators_policy(policy)]))
     steps = [_deleted(step) if delete else step for step in _with_renames(steps, replacing=delete)]
-    steps += [_edited(policy) for policy in of_the_job if not grants.made(policy)]
+    edited = [policy for policy in of_the_job if not grants.made(policy)]
+    steps += [extra(policy, "it is the sync job's, which people have edited; it stays") for policy in edited]
     steps = sorted(_with_obstacles(steps, of_the_job), key=_rank)
     return ChangePlan(tuple(steps), len(of_the_job), len(wanted) - len(mine))
 
 
-def _edited(policy: Json) -> Step:
-    zone, name = policy_key(policy)
-    reason = "it is the sync job's, which people have edited; it stays"
-    return Step(TransferAction.EXTRA, str(name), zone, there=policy, reason=reason)
-
-
 def _with_renames(steps: Sequence[Step], *, replacing: bool) -> list[Step]:
     """Join a missing and an additional policy of one resource: Ranger has room for one only."""
-    extra = {_signature(step.there): step for step in steps if step.change is TransferAction.EXTRA and step.there}
+    extra = {_signature(step.there): step for step in steps if step.stays and step.there}
     joined: dict[int, Step] = {}
     for place, step in enumerate(steps):
-        if step.change is not TransferAction.CREATE or step.wanted is None:
+        if step.change is not StepChange.CREATE or step.wanted is None:
             continue
         old = extra.get(_signature(step.wanted))
         if old is None or old.there is None or old.zone != step.zone:
@@ -103,24 +74,21 @@ def _with_renames(steps: Sequence[Step], *, replacing: bool) -> list[Step]:
         differs = differing(step.wanted, portable(old.there))
         if replacing or set(differs) <= _NAMING:
             del extra[_signature(step.wanted)]
-            joined[place] = replace(step, change=TransferAction.RENAME, differs=differs, there=old.there)
+            detail = f"was `{old.name}`, differs in {', '.join(differs)}"
+            joined[place] = replace(step, change=StepChange.UPDATE, detail=detail, there=old.there)
     gone = {id(step.there) for step in joined.values()}
-    return [
-        joined.get(place, step)
-        for place, step in enumerate(steps)
-        if not (step.change is TransferAction.EXTRA and id(step.there) in gone)
-    ]
+    return [joined.get(place, step) for place, step in enumerate(steps) if not (step.stays and id(step.there) in gone)]
 
 
 def _deleted(step: Step) -> Step:
-    return replace(step, change=TransferAction.DELETE) if step.change is TransferAction.EXTRA else step
+    return replace(step, change=StepChange.DELETE, stays=False) if step.stays else step
 
 
 def _with_obstacles(steps: Sequence[Step], grants: Sequence[Json]) -> list[Step]:
     """Mark the steps whose resource another policy has, in Ranger afterwards."""
     holders: dict[str, list[tuple[int, str]]] = {}
     for place, step in enumerate(steps):
-        content = step.there if step.change is TransferAction.EXTRA else step.wanted
+        content = step.there if step.stays else step.wanted
         if content is not None and content.get("isEnabled", True):
             holders.setdefault(_signature(content), []).append((place, f"policy `{step.name}`"))
     for grant in grants:
@@ -129,19 +97,19 @@ def _with_obstacles(steps: Sequence[Step], grants: Sequence[Json]) -> list[Step]
     for several in holders.values():
         for place, _ in several:
             others = [name for other, name in several if other != place]
-            if others and place >= 0 and steps[place].change in _CHANGING:
+            if others and place >= 0 and steps[place].changes:
                 why = f"{others[0]} has the same resource, and Ranger takes one policy for it"
-                marked[place] = replace(steps[place], change=TransferAction.BLOCKED, reason=why)
+                marked[place] = replace(steps[place], change=StepChange.BLOCKED, detail=why)
     return marked
 
 
 def _rank(step: Step) -> int:
     """Order changes so that denials come first and go last; what only allows goes before anything new allows."""
-    content = step.there if step.change is TransferAction.DELETE else step.wanted
+    content = step.there if step.change is StepChange.DELETE else step.wanted
     denies = any((content or {}).get(name) for name in (*_DENYING, "isDenyAllElse"))
-    if step.change is TransferAction.DELETE:
+    if step.change is StepChange.DELETE:
         return 4 if denies else 1
-    if step.change is TransferAction.CREATE:
+    if step.change is StepChange.CREATE:
         return 0 if denies else 3
     return 0 if denies else 2
 
@@ -161,7 +129,3 @@ def _signature(policy: Any) -> str:
     return msgspec.json.encode(
         [resources, policy.get("policyType") or 0, zone, policy.get("policyPriority") or 0, schedules], order="sorted"
     ).decode()
-
-
-def _digest(policy: Json) -> str:
-    return hashlib.sha256(msgspec.json.encode(policy, order="sorted")).hexdigest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ranger_cdap.policies.manage.setup_steps import DefinitionStep, SetupAction
+from ranger_cdap.policies.manage.step import Step, StepChange
 from servicedef import LOOKUP_CLASS, has_lookup, with_lookup
 
 _PARTS: Final = ("resources", "accessTypes", "configs")
@@ -14,14 +14,14 @@ _TEXTS: Final = ("label", "description", "uiHint")
 _RESTART: Final = "restart Ranger Admin afterwards"
 
 
-def definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None, *, lookup: bool | None) -> DefinitionStep:
+def definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None, *, lookup: bool | None) -> Step:
     """Return the step from the registered definition `theirs` to `ours`; nothing that policies may use is dropped.
 
     `lookup`: whether names are looked up by the jar in Ranger Admin; None leaves that as it is.
     """
     if theirs is None:
         detail = f"{len(ours['resources'])} resources, 4 access types{', with look-up' if lookup else ''}"
-        return DefinitionStep(SetupAction.CREATE, detail, with_lookup(ours) if lookup else ours)
+        return _step(StepChange.CREATE, detail, with_lookup(ours) if lookup else ours)
     model = with_lookup(ours) if has_lookup(theirs) else ours
     lacking = {
         part: [row for row in model[part] if row["name"] not in {other["name"] for other in theirs.get(part, ())}]
@@ -41,8 +41,12 @@ def definition_step(ours: dict[str, Any], theirs: dict[str, Any] | None, *, look
     ]
     if not any(parts):
         detail = f"nothing is missing{', look-up is on' if has_lookup(theirs) else ''}"
-        return DefinitionStep(SetupAction.KEEP, detail, theirs)
-    return DefinitionStep(SetupAction.UPDATE, "; ".join(filter(None, parts)), wanted)
+        return _step(StepChange.KEEP, detail, theirs)
+    return _step(StepChange.UPDATE, "; ".join(filter(None, parts)), wanted)
+
+
+def _step(change: StepChange, detail: str, wanted: dict[str, Any]) -> Step:
+    return Step(change, "service definition", wanted["name"], detail, wanted=wanted)
 
 
 def _switched(ours: dict[str, Any], grown: dict[str, Any], *, lookup: bool | None) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from ranger_cdap.engine.compiled.matcher import compile_element
 from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
-from ranger_cdap.policies.manage.transfer import Json, policy_key, portable
+from ranger_cdap.policies.manage.step import Json
+from ranger_cdap.policies.manage.transfer import policy_key, portable
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 from ranger_cdap.ranger_model.service_def import ServiceDef

@@ -17,7 +17,8 @@ from msgspec import structs
 import servicedef
 from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.policies.manage.saved_policy import SavedPolicies
-from ranger_cdap.policies.manage.transfer import Json, policy_key, portable
+from ranger_cdap.policies.manage.step import Json
+from ranger_cdap.policies.manage.transfer import policy_key, portable
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import Document
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource

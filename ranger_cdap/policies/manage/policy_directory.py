@@ -29,8 +29,9 @@ from ranger_cdap.policies.manage.policy_collection import (
     service_document,
     service_entry,
 )
+from ranger_cdap.policies.manage.step import Json
 from ranger_cdap.policies.manage.strict_text import LARGEST, YAML_SUFFIXES, parse_text, write_json, write_yaml
-from ranger_cdap.policies.manage.transfer import Json, policy_key
+from ranger_cdap.policies.manage.transfer import policy_key
 
 FileFormat = Literal["json", "yaml"]
 

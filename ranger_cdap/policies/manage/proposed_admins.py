@@ -22,7 +22,7 @@ from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import UnsafeGrant
 from ranger_cdap.policies.manage.setup_policies import instance_policies
 from ranger_cdap.policies.manage.setup_rights import recorded
-from ranger_cdap.policies.manage.setup_steps import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.policies.refresh.cache import PolicyCache
 from ranger_cdap.ranger_model.policy import Policy
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -22,7 +21,7 @@ from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.policies.client.ranger_roles import RoleRecord
 from ranger_cdap.policies.manage.role_members import NO_MEMBERS, RoleMembers, membership, relabelled
 from ranger_cdap.policies.manage.setup_rights import Holder, differences, held, in_order, reconcile, recorded
-from ranger_cdap.policies.manage.transfer import Json, Step, TransferAction
+from ranger_cdap.policies.manage.step import Json, Step, StepChange, policy_step
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
@@ -63,58 +62,19 @@ class FoundRoles:
     policies: Sequence[Json]
 
 
-class RoleAction(Enum):
-    """Kind of a step; `KEEP` and `BLOCKED` change nothing."""
-
-    CREATE = "create role"
-    POLICY = "policy"
-    GRANT = "add to role"
-    REVOKE = "remove from role"
-    DELETE = "delete role"
-    KEEP = "keep role"
-    BLOCKED = "blocked role"
-
-
-@dataclass(frozen=True, slots=True)
-class RoleStep:
-    """A step for a role, or for a policy (`policy`, which is then a step of `carry_out`)."""
-
-    action: RoleAction
-    role: str
-    detail: str = ""
-    members: RoleMembers = NO_MEMBERS
-    policy: Step | None = None
-
-    @property
-    def changes(self) -> bool:
-        """True if the step changes Ranger."""
-        return self.action not in (RoleAction.KEEP, RoleAction.BLOCKED)
-
-    @property
-    def what(self) -> str:
-        """The change and its object."""
-        if self.policy is not None:
-            number = (self.policy.there or {}).get("id")
-            return f"{self.policy.change.value} policy `{self.policy.name}`" + (f" ({number})" if number else "")
-        return f"{self.action.value} `{self.role}`"
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.detail}" if self.detail else self.what
-
-
-def plan(wanted: Iterable[WantedRole], found: FoundRoles, unwanted: Iterable[WantedRole] = ()) -> tuple[RoleStep, ...]:
+def plan(wanted: Iterable[WantedRole], found: FoundRoles, unwanted: Iterable[WantedRole] = ()) -> tuple[Step, ...]:
     """Return the steps by which Ranger has the wanted roles and not the unwanted ones, all of distinct names.
 
     Members leave first, as long as it is recorded that they were added. They come last: an interruption leaves no one
     with a part of a role, and a role that has members and no rights was made by others. They could have described it
     like ours: administrators of every service may create roles.
     """
-    drafts, first, last = _drafts(found), list[RoleStep](), list[RoleStep]()
+    drafts, first, last = _drafts(found), list[Step](), list[Step]()
     leaving_roles = list[WantedRole]()
     for role in unwanted:
         there = found.roles.get(role.name)
         if there and not is_ours(there, role):
-            last.append(RoleStep(RoleAction.BLOCKED, role.name, _made_by_others(there, role)))
+            last.append(Step(StepChange.BLOCKED, "role", role.name, _made_by_others(there, role)))
             continue
         drafts, _ = _with_rights(drafts, replace(role, rights=()), NO_MEMBERS)
         leaving_roles.append(role)
@@ -131,46 +91,46 @@ def plan(wanted: Iterable[WantedRole], found: FoundRoles, unwanted: Iterable[Wan
                 f"it has members ({who.others}) and none of its rights, so it was not made here; remove it first"
             ]
         if obstacles:
-            last += [RoleStep(RoleAction.BLOCKED, role.name, why) for why in obstacles]
+            last += [Step(StepChange.BLOCKED, "role", role.name, why) for why in obstacles]
             continue
         beside = f"; it also has {who.others}" if who.others else ""
         if who.leaving:
-            why = f"{who.leaving}, added before and no longer wanted{'' if who.missing else beside}"
-            first.append(RoleStep(RoleAction.REVOKE, role.name, why, who.leaving))
+            why = f"remove {who.leaving}, added before and no longer wanted{'' if who.missing else beside}"
+            first.append(Step(StepChange.UPDATE, "role", role.name, why, removes=who.leaving))
         if there is None:
-            first.append(RoleStep(RoleAction.CREATE, role.name, role.made_for))
+            first.append(Step(StepChange.CREATE, "role", role.name, role.made_for))
         if who.missing:
-            last.append(RoleStep(RoleAction.GRANT, role.name, f"{who.missing}{beside}", who.missing))
+            last.append(Step(StepChange.UPDATE, "role", role.name, f"add {who.missing}{beside}", adds=who.missing))
         elif there and after == drafts and not who.leaving:
-            last.append(RoleStep(RoleAction.KEEP, role.name, f"it has these members and rights{beside}"))
+            last.append(Step(StepChange.KEEP, "role", role.name, f"it has these members and rights{beside}"))
         drafts = after
     return (*first, *_in_safe_order(_policy_steps(drafts)), *last, *_deletions(leaving_roles, drafts, found))
 
 
-def removal(unwanted: Iterable[WantedRole], found: FoundRoles) -> tuple[RoleStep, ...]:
+def removal(unwanted: Iterable[WantedRole], found: FoundRoles) -> tuple[Step, ...]:
     """Return the steps that take away the rights of these roles, and delete those that nothing else uses."""
     return plan((), found, unwanted)
 
 
-def _deletions(unwanted: Iterable[WantedRole], drafts: Sequence[_Draft], found: FoundRoles) -> Iterator[RoleStep]:
+def _deletions(unwanted: Iterable[WantedRole], drafts: Sequence[_Draft], found: FoundRoles) -> Iterator[Step]:
     for role in unwanted:
         there = found.roles.get(role.name)
         using = [one.after for one in drafts if any(role.name in item.roles for item in one.after.items())]
         if there and using:
             why = f"policy {using[0].id} `{using[0].name}` names it for other rights; the role and its members stay"
-            yield RoleStep(RoleAction.KEEP, role.name, why)
+            yield Step(StepChange.KEEP, "role", role.name, why)
         elif there:
             members = RoleMembers.of(there)
-            yield RoleStep(RoleAction.DELETE, role.name, f"with {members}" if members else "it has no members")
+            yield Step(StepChange.DELETE, "role", role.name, f"with {members}" if members else "it has no members")
 
 
-def departure(role: WantedRole, found: FoundRoles) -> tuple[RoleStep, ...]:
+def departure(role: WantedRole, found: FoundRoles) -> tuple[Step, ...]:
     """Return the steps that remove the members of `role` from it, and change nothing else."""
     there = found.roles.get(role.name)
     leaving = role.members & RoleMembers.of(there) if there else NO_MEMBERS
     if there and leaving and not is_ours(there, role):
-        return (RoleStep(RoleAction.BLOCKED, role.name, _made_by_others(there, role)),)
-    return (RoleStep(RoleAction.REVOKE, role.name, str(leaving), leaving),) if leaving else ()
+        return (Step(StepChange.BLOCKED, "role", role.name, _made_by_others(there, role)),)
+    return (Step(StepChange.UPDATE, "role", role.name, f"remove {leaving}", removes=leaving),) if leaving else ()
 
 
 def is_there(role: WantedRole, found: FoundRoles) -> bool:
@@ -297,40 +257,21 @@ def _key(resources: Mapping[str, PolicyResource]) -> bytes:
     return msgspec.json.encode(sets, order="sorted")
 
 
-def _in_safe_order(steps: Iterable[RoleStep]) -> list[RoleStep]:
+def _in_safe_order(steps: Iterable[Step]) -> list[Step]:
     """Return the steps with deletions last: a record moves to another policy before its own is gone."""
-    order = (TransferAction.CREATE, TransferAction.UPDATE, TransferAction.DELETE)
-    return sorted(steps, key=lambda step: order.index(step.policy.change) if step.policy else 0)
+    return sorted(steps, key=lambda step: [StepChange.CREATE, StepChange.UPDATE, StepChange.DELETE].index(step.change))
 
 
-def _policy_steps(drafts: Iterable[_Draft]) -> Iterator[RoleStep]:
+def _policy_steps(drafts: Iterable[_Draft]) -> Iterator[Step]:
     for draft in drafts:
         before, after = draft.before, draft.after
         if after is before or (before is None and not after.policy_items):
             continue
         if draft.is_void:
-            step = Step(TransferAction.DELETE, after.name, "", there=draft.document)
-            yield RoleStep(RoleAction.POLICY, "", "nothing else is in it", policy=step)
-            continue
-        if before is None:
-            created = msgspec.to_builtins(after)
-            step = Step(TransferAction.CREATE, after.name, "", wanted=created)
+            yield Step(StepChange.DELETE, "policy", after.name, "nothing else is in it", there=draft.document)
         else:
-            changed = {"policyItems": _items(before, after, draft.document), "policyLabels": after.policy_labels}
-            step = Step(
-                TransferAction.UPDATE, after.name, "", wanted={**draft.document, **changed}, there=draft.document
-            )
-        yield RoleStep(
-            RoleAction.POLICY, "", _difference(before or replaced(after, policy_items=[]), after), policy=step
-        )
-
-
-def _items(before: Policy, after: Policy, document: Json) -> list[Any]:
-    """Return the items as JSON: those that did not change are Ranger's own, with members unknown here."""
-    sent: list[Any] = document.get("policyItems") or []
-    same = len(sent) == len(before.policy_items)  # unless Ranger sent a null
-    known = {id(item): sent[number] for number, item in enumerate(before.policy_items) if same}
-    return [known.get(id(item), msgspec.to_builtins(item)) for item in after.policy_items]
+            changed = _difference(before or replaced(after, policy_items=[]), after)
+            yield policy_step(before, after, draft.document, changed)
 
 
 def _difference(before: Policy, after: Policy) -> str:

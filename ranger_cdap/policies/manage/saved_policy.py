@@ -14,7 +14,7 @@ import msgspec
 
 from ranger_cdap.engine.compiled.java import fold, utf16_key
 from ranger_cdap.errors import InvalidInput, PolicySetError
-from ranger_cdap.policies.manage.transfer import Json
+from ranger_cdap.policies.manage.step import Json
 from ranger_cdap.ranger_model.json_repair import shown
 from ranger_cdap.ranger_model.service_def import MARKERS
 

@@ -22,15 +22,14 @@ from ranger_cdap.cdap.entity import LONGEST_PART, EntityType, entity_types
 from ranger_cdap.policies.manage.role_members import LONGEST_LABEL, RoleMembers, member_label
 from ranger_cdap.policies.manage.role_plan import (
     FoundRoles,
-    RoleAction,
     RoleRights,
-    RoleStep,
     WantedRole,
     is_there,
     plan,
 )
 from ranger_cdap.policies.manage.sentry_file import LeftOut, SentryFile, SentryPrivilege, SentryRole
 from ranger_cdap.policies.manage.setup_policies import EVERY_NAME
+from ranger_cdap.policies.manage.step import Step, StepChange
 
 _LEVELS: Final = {"securekey": "secure_key"}
 """Keys of Sentry that are not named like the level in Ranger."""
@@ -72,7 +71,7 @@ def sentry_roles(file: SentryFile, *, service: str, instance: str) -> SentryImpo
     return SentryImport(tuple(roles), tuple(emptied), tuple(left_out), made_for)
 
 
-def sentry_plan(found: SentryImport, there: FoundRoles, *, delete: bool = False) -> tuple[RoleStep, ...]:
+def sentry_plan(found: SentryImport, there: FoundRoles, *, delete: bool = False) -> tuple[Step, ...]:
     """Return the steps by which Ranger's roles follow the file; `delete` takes out imported roles it does not have.
 
     `there` has the roles of the file and those that the policies were given rights for, as far as they exist.
@@ -84,11 +83,11 @@ def sentry_plan(found: SentryImport, there: FoundRoles, *, delete: bool = False)
     return steps if delete else (*steps, *(_kept(role.name, there) for role in gone))
 
 
-def _kept(role: str, there: FoundRoles) -> RoleStep:
+def _kept(role: str, there: FoundRoles) -> Step:
     members = RoleMembers.of(there.roles[role])
     has = f"its rights and members ({members})" if members else "its rights"
     why = f"it was imported before and the file does not have it; it keeps {has}, and `--delete` removes it"
-    return RoleStep(RoleAction.KEEP, role, why)
+    return Step(StepChange.KEEP, "role", role, why)
 
 
 def _groups(role: SentryRole, left_out: list[LeftOut]) -> Iterable[str]:

@@ -10,7 +10,7 @@ from ranger_cdap.errors import AccessForbidden, ConflictingChange, NotReady
 from ranger_cdap.policies.client.downloader import Downloader
 from ranger_cdap.policies.client.versions import NO_VERSION
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
-from ranger_cdap.policies.manage.transfer import Json
+from ranger_cdap.policies.manage.step import Json
 from ranger_cdap.ranger_model.decode import decode_service_policies
 
 _ATTEMPTS: Final = 3

@@ -1,4 +1,4 @@
-"""Setup of Ranger for CDAP: plans the difference between current and desired state (pure), and applies it.
+"""Setup of Ranger for CDAP: reads the current state, and plans the difference to the desired one (pure).
 
 Nothing that policies may use is dropped: definitions and lists of accounts only grow. Rights of administrators and of
 CDAP's master user follow the settings both ways, by a record of what `setup` gave; what people wrote stays.
@@ -6,43 +6,21 @@ CDAP's master user follow the settings both ways, by a record of what `setup` ga
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
 import servicedef
-from ranger_cdap.errors import ConflictingChange, InvalidInput
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.policies.manage.carry_out import carry_out
 from ranger_cdap.policies.manage.definition_step import definition_step
-from ranger_cdap.policies.manage.known_principals import require_known
-from ranger_cdap.policies.manage.setup_policies import EVERY_NAME, policy_steps
-from ranger_cdap.policies.manage.setup_steps import (
-    CurrentState,
-    DefinitionStep,
-    DesiredState,
-    PolicyStep,
-    ServiceStep,
-    SetupAction,
-    Step,
-)
-from ranger_cdap.ranger_model.policy import Policy
-
-__all__ = [
-    "EVERY_NAME",
-    "CurrentState",
-    "DefinitionStep",
-    "DesiredState",
-    "PolicyStep",
-    "ServiceStep",
-    "SetupAction",
-    "Step",
-    "carry_out",
-    "plan",
-    "read_state",
-    "require_principals",
-]
+from ranger_cdap.policies.manage.setup_policies import policy_steps
+from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
+from ranger_cdap.policies.manage.step import Step, StepChange
+from ranger_cdap.ranger_model.decode import decode_policy
 
 # The lists of the service by account (architecture.md, decision 12).
 PLUGIN_RIGHTS = ("policy.download.auth.users", "tag.download.auth.users", "userstore.download.auth.users")
@@ -63,7 +41,9 @@ def read_state(admin: RangerAdmin, service: str) -> CurrentState:
     """
     definition = admin.get_service_def(servicedef.service_definition()["name"])
     found = admin.get_service(service)
-    return CurrentState(definition, found, admin.list_policies(service) if found else ())
+    documents = admin.policy_documents(service) if found else []
+    policies = [decode_policy(msgspec.json.encode(one)) for one in documents]
+    return CurrentState(definition, found, policies, {one.get("id"): one for one in documents})
 
 
 def plan(wanted: DesiredState, found: CurrentState) -> tuple[Step, ...]:
@@ -75,62 +55,21 @@ def plan(wanted: DesiredState, found: CurrentState) -> tuple[Step, ...]:
     return (
         definition_step(servicedef.service_definition(), found.definition, lookup=wanted.lookup),
         _service_step(wanted, found.service),
-        *policy_steps(wanted, found.policies),
+        *policy_steps(wanted, found),
     )
 
 
-def require_principals(steps: Iterable[Step], admin: RangerAdmin) -> None:
-    """Require that Ranger knows every user and group that gets rights by a policy; changes nothing.
-
-    Raises:
-        InvalidInput: it names all that are missing.
-        RangerAdminError: a request to Ranger Admin failed.
-    """
-    receivers = [holder for step in steps if isinstance(step, PolicyStep) for holder in step.receivers]
-    users, groups = ([one.name for one in receivers if one.kind == kind] for kind in ("user", "group"))
-    require_known(admin, users, groups)
-
-
-def carry_out(steps: Iterable[Step], admin: RangerAdmin) -> None:
-    """Carry out the steps in order; idempotent.
+def set_up(admin: RangerAdmin, wanted: DesiredState) -> None:
+    """Plan and carry out at once; idempotent.
 
     Raises:
         RangerAdminError: a step failed; those before it remain in effect.
     """
-    for step in steps:
-        match step:
-            case DefinitionStep(change=SetupAction.CREATE, body=body):
-                admin.create_service_def(body)
-            case DefinitionStep(change=SetupAction.UPDATE, body=body):
-                admin.update_service_def(body["name"], body)
-            case ServiceStep(change=SetupAction.CREATE, body=body):
-                admin.create_service(body)
-            case ServiceStep(change=SetupAction.UPDATE, body=body):
-                admin.update_service(body["id"], body)
-            case PolicyStep(change=SetupAction.CREATE, body=policy):
-                admin.create_policy(policy)
-            case PolicyStep(change=SetupAction.UPDATE, body=policy):
-                _update_policy(admin, policy)
-            case _:
-                pass
+    for _ in carry_out(plan(wanted, read_state(admin, wanted.service)), admin, wanted.service):
+        pass
 
 
-def _update_policy(admin: RangerAdmin, policy: Policy) -> None:
-    """Change items and labels of a policy, and nothing else; Ranger itself does not detect concurrent modifications."""
-    found = next((one for one in admin.policy_documents(policy.service) if one.get("id") == policy.id), None)
-    again = "run `ranger-cdap setup` again"
-    if policy.id is None or policy.version is None or found is None or found.get("version") != policy.version:
-        raise ConflictingChange(f"policy {policy.id} `{policy.name}` was changed in Ranger meanwhile; {again}")
-    changes = {"policyItems": msgspec.to_builtins(policy.policy_items), "policyLabels": policy.policy_labels}
-    saved = admin.update_policy_document(policy.id, {**found, **changes})
-    if saved.get("version") != policy.version + 1:
-        raise ConflictingChange(
-            f"policy {policy.id} `{policy.name}` was modified concurrently, and that change may be lost: "
-            f"compare its versions in Ranger Admin, then {again}"
-        )
-
-
-def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> ServiceStep:
+def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Step:
     kind = servicedef.service_definition()["name"]
     lists = _account_lists(wanted)
     if service is None:
@@ -147,7 +86,7 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Servi
                 **_instance({}, wanted),
             },
         }
-        return ServiceStep(SetupAction.CREATE, _accounts_text(lists), body)
+        return Step(StepChange.CREATE, "service", wanted.service, _accounts_text(lists), wanted=body)
     if service.get("type") != kind:
         raise InvalidInput(
             f"service `{wanted.service}` is of type `{service.get('type')}`, not `{kind}`; choose another name"
@@ -161,15 +100,16 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Servi
     is_enabled = service.get("isEnabled", True)
     if configs == before:
         if not is_enabled:
-            return ServiceStep(SetupAction.DISABLED, _ENABLE, service)
-        return ServiceStep(SetupAction.KEEP, "the accounts have their rights", service)
+            return Step(StepChange.BLOCKED, "service", wanted.service, _ENABLE, there=service)
+        return Step(StepChange.KEEP, "service", wanted.service, "the accounts have their rights", there=service)
     parts = [
         *(part for change in changes for part in change.parts),
         *(f"{key} = {text}" for key, text in named.items()),
     ]
     detail = "; ".join(parts) or "only the record of what `setup` gave"
     detail = detail if is_enabled else f"{detail}; it is disabled: {_ENABLE}"
-    return ServiceStep(SetupAction.UPDATE, detail, {**service, "configs": configs})
+    body = {**service, "configs": configs}
+    return Step(StepChange.UPDATE, "service", wanted.service, detail, wanted=body, there=service)
 
 
 def _instance(configs: Mapping[str, str], wanted: DesiredState) -> dict[str, str]:

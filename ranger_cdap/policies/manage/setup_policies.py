@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -17,7 +17,8 @@ from ranger_cdap.policies.manage.setup_rights import (
     reconcile,
     rights,
 )
-from ranger_cdap.policies.manage.setup_steps import DesiredState, PolicyStep, SetupAction
+from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
+from ranger_cdap.policies.manage.step import Step, StepChange, policy_step
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 
 # Rights of CDAP's master user in every namespace: to list entities, to run previews, and to run programs without
@@ -74,7 +75,7 @@ class _SetupPlace:
         return cls(name, "the CDAP master user", resources)
 
 
-def policy_steps(wanted: DesiredState, existing: Sequence[Policy]) -> Iterator[PolicyStep]:
+def policy_steps(wanted: DesiredState, found: CurrentState) -> Iterator[Step]:
     """Yield the steps of the policies of administrators and of the master user: on the instance, and everywhere."""
     masters = (wanted.master_user,) if wanted.master_user else ()
     first_on_instance, first_on_namespace = wanted.to_create_first
@@ -82,14 +83,14 @@ def policy_steps(wanted: DesiredState, existing: Sequence[Policy]) -> Iterator[P
     on_instance = added(
         rights(ADMIN_ACCESSES, users=wanted.admin_users, groups=wanted.admin_groups), rights(of_master, users=masters)
     )
-    yield from _steps_of_place(wanted, existing, _SetupPlace.instance(wanted.instance), on_instance)
+    yield from _steps_of_place(wanted, found, _SetupPlace.instance(wanted.instance), on_instance)
     for levels, accesses in MASTER_POLICIES.items():
         creates = wanted.master_may_create and levels in MASTER_CREATES
         needed = (*accesses, "admin") if creates else accesses
         place = _SetupPlace.every(wanted.instance, levels)
-        yield from _steps_of_place(wanted, existing, place, rights(needed, users=masters))
+        yield from _steps_of_place(wanted, found, place, rights(needed, users=masters))
     on_namespace = rights(first_on_namespace, users=masters if first_on_namespace else ())
-    yield from _steps_of_place(wanted, existing, _SetupPlace.first_namespace(wanted.instance), on_namespace)
+    yield from _steps_of_place(wanted, found, _SetupPlace.first_namespace(wanted.instance), on_namespace)
 
 
 def instance_policies(policies: Iterable[Policy], instance: str) -> list[Policy]:
@@ -102,25 +103,24 @@ def _on(policies: Iterable[Policy], resources: Mapping[str, PolicyResource]) -> 
     return [one for one in theirs if one.resources == resources]
 
 
-def _steps_of_place(
-    wanted: DesiredState, existing: Sequence[Policy], place: _SetupPlace, named: Rights
-) -> Iterator[PolicyStep]:
+def _steps_of_place(wanted: DesiredState, found: CurrentState, place: _SetupPlace, named: Rights) -> Iterator[Step]:
     """Yield the step for one resource, and those for further policies there in which `setup` once gave rights."""
-    found = _on(existing, place.resources)
+    on_it = _on(found.policies, place.resources)
     # Ranger refuses a second policy beside one of these.
-    usable = next((policy for policy in found if _decides_there(policy)), None)
-    for policy in found:
-        if policy is not usable and (step := _policy_step(policy, named, may_give=False)):
+    usable = next((policy for policy in on_it if _decides_there(policy)), None)
+    for policy in on_it:
+        if policy is not usable and (step := _policy_step(policy, found, named, may_give=False)):
             yield step
     if usable is not None:
-        step = _policy_step(usable, named, may_give=not usable.conditions)
+        step = _policy_step(usable, found, named, may_give=not usable.conditions)
         if step is not None:
             yield step
         if usable.conditions and (lacking := _lacking(usable, named)):
             detail = f"policy {usable.id} has conditions; add manually what is missing: {_text(lacking)}"
-            yield PolicyStep(SetupAction.BLOCKED, detail, usable)
+            yield Step(StepChange.BLOCKED, "policy", usable.name, detail, there=found.document(usable))
         elif step is None and named:
-            yield PolicyStep(SetupAction.KEEP, f"policy {usable.id} gives what is needed", usable)
+            there, enough = found.document(usable), f"policy {usable.id} gives what is needed"
+            yield Step(StepChange.KEEP, "policy", usable.name, enough, there=there)
         return
     if not named:
         return
@@ -131,12 +131,12 @@ def _steps_of_place(
         resources=dict(place.resources),
     )
     policy = reconcile(empty, named)
-    taken = next((other for other in existing if (other.name, other.zone_name) == (policy.name, "")), None)
+    taken = next((other for other in found.policies if (other.name, other.zone_name) == (policy.name, "")), None)
     if taken is None:
-        yield PolicyStep(SetupAction.CREATE, _text(held(policy)), policy, tuple(held(policy)))
+        yield policy_step(None, policy, {}, _text(held(policy)), tuple(held(policy)))
     else:
         detail = f"policy {taken.id} has this name, and is not in effect for this resource; rename or delete it"
-        yield PolicyStep(SetupAction.BLOCKED, detail, taken)
+        yield Step(StepChange.BLOCKED, "policy", taken.name, detail, there=found.document(taken))
 
 
 def _decides_there(policy: Policy) -> bool:
@@ -145,7 +145,7 @@ def _decides_there(policy: Policy) -> bool:
     )
 
 
-def _policy_step(policy: Policy, named: Rights, *, may_give: bool) -> PolicyStep | None:
+def _policy_step(policy: Policy, found: CurrentState, named: Rights, *, may_give: bool) -> Step | None:
     """Return the step that reconciles a policy; None if nothing is to change."""
     after = reconcile(policy, named, may_give=may_give)
     if after.policy_items == policy.policy_items and set(after.policy_labels) == set(policy.policy_labels):
@@ -155,7 +155,7 @@ def _policy_step(policy: Policy, named: Rights, *, may_give: bool) -> PolicyStep
     revoked = {holder: less for holder, _, less in changes if less}
     parts = [f"give {_text(given)}" if given else "", f"revoke {_text(revoked)}" if revoked else ""]
     detail = "; ".join(filter(None, parts)) or "only the record of what `setup` gave"
-    return PolicyStep(SetupAction.UPDATE, f"policy {policy.id}: {detail}", after, tuple(given))
+    return policy_step(policy, after, found.document(policy), f"policy {policy.id}: {detail}", tuple(given))
 
 
 def _lacking(policy: Policy, wanted: Rights) -> dict[Holder, frozenset[str]]:

@@ -6,11 +6,9 @@ Policies are identified by name and zone; ids, versions, times and authors are n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
-Json = dict[str, Any]
+from ranger_cdap.policies.manage.step import Json, Step, StepChange
 
 # Fields of a policy that Ranger Admin sets.
 _OF_THE_SERVER = frozenset(
@@ -37,44 +35,6 @@ _DEFAULTS: Mapping[str, Any] = {
 _DAYS: Mapping[str, str] = {"dayOfMonth": "", "dayOfWeek": ""}
 
 
-class TransferAction(Enum):
-    """Action of an import on a policy."""
-
-    CREATE = "create"
-    UPDATE = "update"
-    KEEP = "keep"
-    EXTRA = "extra"
-    RENAME = "rename"
-    DELETE = "delete"
-    BLOCKED = "blocked"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A policy of the file or of the service, the action, and the members that differ."""
-
-    change: TransferAction
-    name: str
-    zone: str
-    differs: tuple[str, ...] = ()
-    wanted: Json | None = None
-    there: Json | None = None
-    reason: str = ""
-
-    def __str__(self) -> str:
-        where = f" in zone `{self.zone}`" if self.zone else ""
-        differs = ", ".join(self.differs)
-        what = {
-            TransferAction.EXTRA: self.reason or "is not in the file",
-            TransferAction.UPDATE: f"differs in {differs}",
-            TransferAction.RENAME: f"was `{(self.there or {}).get('name')}`, differs in {differs}",
-            TransferAction.DELETE: "is not in the file",
-            TransferAction.BLOCKED: self.reason,
-        }
-        details = f": {what[self.change]}" if self.change in what else ""
-        return f"{self.change.value} policy `{self.name}`{where}{details}"
-
-
 def portable(policy: Mapping[str, Any]) -> Json:
     """Return the transferred part of a policy: all editable members, without defaults."""
     kept = {name: value for name, value in policy.items() if name not in _OF_THE_SERVER}
@@ -93,9 +53,16 @@ def plan(wanted: Sequence[Json], there: Sequence[Json]) -> tuple[Step, ...]:
         zone, name = policy_key(policy)
         present = known.pop((zone, name), None)
         differs = differing(policy, portable(present)) if present is not None else ()
-        change = TransferAction.CREATE if present is None else TransferAction.UPDATE if differs else TransferAction.KEEP
-        steps.append(Step(change, name, zone, differs, policy, present))
-    return (*steps, *(Step(TransferAction.EXTRA, name, zone, there=policy) for (zone, name), policy in known.items()))
+        change = StepChange.CREATE if present is None else StepChange.UPDATE if differs else StepChange.KEEP
+        detail = f"differs in {', '.join(differs)}" if differs else ""
+        steps.append(Step(change, "policy", name, detail, zone, policy, present))
+    return (*steps, *(extra(policy, "is not in the file") for policy in known.values()))
+
+
+def extra(policy: Json, why: str) -> Step:
+    """Return the step of a policy that is not wanted, and stays."""
+    zone, name = policy_key(policy)
+    return Step(StepChange.KEEP, "policy", str(name), why, zone, there=policy, stays=True)
 
 
 def body(step: Step, service: str) -> Json:

@@ -130,7 +130,7 @@ def hello(call: HandlerCall) -> Reply:
             profile=config.profile.name,
             enforcement=str(config.enforcement),
             state=snapshot.state.value,
-            grants=state.settings.service.grants,
+            grants=state.settings.service.grants.removesuffix("-with-roles"),
             differences=list(found),
             generation=state.generation.of(snapshot),
         )

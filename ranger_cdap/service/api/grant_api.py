@@ -1,4 +1,4 @@
-"""`/cdap/v1/grant`, `revoke` and `grants`: disabled unless `service.grants` is `bridge`."""
+"""`/cdap/v1/grant`, `revoke` and `grants`: disabled if `service.grants` is `refuse`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,13 @@ from ranger_cdap.service.wire.grant_wire import GrantedEntity, GrantReply, Grant
 OFF = f"{IN_RANGER}: CDAP hands out no privileges here (`service.grants`)"
 
 
-def grant(call: HandlerCall) -> Reply:
-    """Grant permissions on behalf of a user of CDAP."""
+def changed(call: HandlerCall, what: str) -> Reply:
+    """Grant or revoke permissions on behalf of a user of CDAP; `what` is `grant` or `revoke`."""
     body: GrantRequest = call.body
-    if is_masters_own(body, call.state.authorizer.decider.config.master):
+    if what == "grant" and is_masters_own(body, call.state.authorizer.decider.config.master):
         return json_reply(GrantReply(done=True, changed=False, reason=""))
     forwarder = call.state.grant_forwarder
-    return json_reply(forwarder.grant(body) if forwarder else GrantReply(done=False, changed=False, reason=OFF))
-
-
-def revoke(call: HandlerCall) -> Reply:
-    """Revoke permissions on behalf of a user of CDAP."""
-    forwarder = call.state.grant_forwarder
-    return json_reply(forwarder.revoke(call.body) if forwarder else GrantReply(done=False, changed=False, reason=OFF))
+    return json_reply(forwarder.change(body, what) if forwarder else GrantReply(done=False, changed=False, reason=OFF))
 
 
 def grants(call: HandlerCall) -> Reply:

@@ -101,7 +101,7 @@ def _operation(route: ApiRoute, schema_of: Mapping[Any, Any]) -> dict[str, Any]:
         operation["description"] = f"For callers with one of the roles {', '.join(sorted(route.roles))}."
         operation["x-roles"] = sorted(route.roles)
     if route.takes is not None:
-        content = _content(route.accepts, schema_of[route.takes], example.get("request"))
+        content = _content(JSON, schema_of[route.takes], example.get("request"))
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
@@ -150,4 +150,4 @@ def _content(kind: str, schema: Any, example: Any) -> dict[str, Any]:
 
 def _operation_id(route: ApiRoute) -> str:
     words = [word for word in route.path.replace("-", "/").replace(".", "/").replace("_", "/").split("/") if word]
-    return "_".join([route.method.lower(), *(words or ["page"])])
+    return "_".join([route.method.lower(), *words])

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.engine import NO_POLICY, AccessEntry, AccessRequest, AccessStatus, Decision, MatchingScope
+from ranger_cdap.engine import NO_POLICY, AccessEntry, AccessRequest, Decision, MatchingScope, Verdict
 from ranger_cdap.engine.decide.acl import Accesses
 from ranger_cdap.service.decisions.authz_error import AuthzProblem
 from ranger_cdap.service.decisions.delegation import Claims, TrustedClaims, of_resource, verify_claims
@@ -260,7 +260,7 @@ def _table(rows: dict[str, Accesses]) -> Permissions | None:
 
 def _entry(permission: str, entry: AccessEntry) -> PermissionResult:
     # A conditional decision is no promise; Ranger reports it so, too.
-    verdict = PdpDecision.ALLOW if entry.status is AccessStatus.ALLOWED else PdpDecision.DENY
+    verdict = PdpDecision.ALLOW if entry.verdict is Verdict.ALLOWED else PdpDecision.DENY
     return PermissionResult(
         permission=permission, access=AccessResult(decision=verdict, policy=PolicyInfo(id=entry.policy_id))
     )

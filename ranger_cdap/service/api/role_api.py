@@ -1,37 +1,23 @@
-"""`/cdap/v1/role/create`, `drop`, `add`, `remove` and `/cdap/v1/roles`: disabled unless `service.roles` is `bridge`."""
+"""`/cdap/v1/role/…` and `/cdap/v1/roles`: disabled unless `service.grants` is `bridge-with-roles`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.service.grants.current_rights import NotDone
-from ranger_cdap.service.grants.role_forwarder import IN_RANGER, RoleForwarder
+from ranger_cdap.service.grants.role_forwarder import IN_RANGER
 from ranger_cdap.service.http.reply import Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.wire.role_wire import RoleFailure, RoleReply, RolesReply, RolesRequest
 
-OFF = f"{IN_RANGER}: roles are kept in Ranger, and CDAP changes none here (`service.roles`)"
+OFF = f"{IN_RANGER}: roles are kept in Ranger, and CDAP changes none here (`service.grants`)"
 
 
-def create(call: HandlerCall) -> Reply:
-    """Create a role on behalf of a user of CDAP."""
-    return _changed(call, RoleForwarder.create)
-
-
-def drop(call: HandlerCall) -> Reply:
-    """Delete a role on behalf of a user of CDAP."""
-    return _changed(call, RoleForwarder.drop)
-
-
-def add(call: HandlerCall) -> Reply:
-    """Add a member to a role on behalf of a user of CDAP."""
-    return _changed(call, RoleForwarder.add)
-
-
-def remove(call: HandlerCall) -> Reply:
-    """Remove a member from a role on behalf of a user of CDAP."""
-    return _changed(call, RoleForwarder.remove)
+def changed(call: HandlerCall, what: str) -> Reply:
+    """Change a role on behalf of a user of CDAP: `create`, `drop`, `add` or `remove`."""
+    forwarder = call.state.role_forwarder
+    if forwarder is None:
+        return json_reply(RoleReply(done=False, changed=False, failure=RoleFailure.REFUSED, reason=OFF))
+    return json_reply(forwarder.change(call.body, what))
 
 
 def roles(call: HandlerCall) -> Reply:
@@ -45,10 +31,3 @@ def roles(call: HandlerCall) -> Reply:
     except (NotDone, InvalidInput, PolicySetError) as e:
         return json_reply(RolesReply(done=False, reason=str(e), roles=[]))
     return json_reply(RolesReply(done=True, reason="", roles=list(names)))
-
-
-def _changed(call: HandlerCall, change: Callable[..., RoleReply]) -> Reply:
-    forwarder = call.state.role_forwarder
-    if forwarder is None:
-        return json_reply(RoleReply(done=False, changed=False, failure=RoleFailure.REFUSED, reason=OFF))
-    return json_reply(change(forwarder, call.body))

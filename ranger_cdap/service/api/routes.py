@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ranger_cdap.service.http.callers import CallerRole
+from ranger_cdap.service.http.endpoint import CHALLENGE
 from ranger_cdap.service.http.reply import JSON, Refused, Reply, coded_error
 from ranger_cdap.service.state.call import HandlerCall
 
@@ -21,7 +22,6 @@ class ApiRoute:
     bodies, `also` those of statuses other than 200; `query` describes the parameters. `waits`: the handler may wait for
     a disk or a network, or a predicate on the request; `works`: it computes for long. Neither runs in the event loop's
     thread, and computing has few threads per caller. `longest`: largest body in bytes, if the setting is larger.
-    `accepts`: content type of the bodies; a form (`multipart/form-data`) reaches the handler as an `UploadedFile`.
     """
 
     method: str
@@ -31,7 +31,6 @@ class ApiRoute:
     summary: str
     takes: type | None = None
     gives: Any = None
-    accepts: str = JSON
     waits: bool | Callable[[HandlerCall], bool] = False
     works: bool | Callable[[HandlerCall], bool] = False
     longest: int = 0
@@ -39,4 +38,4 @@ class ApiRoute:
     query: Mapping[str, str] = field(default_factory=dict)
     content_type: str = JSON
     error: Callable[[Refused], Reply] = coded_error
-    challenge: str = 'Basic realm="ranger-cdap", charset="UTF-8"'
+    challenge: str = CHALLENGE

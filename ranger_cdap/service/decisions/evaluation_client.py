@@ -15,29 +15,13 @@ from ranger_cdap.config.address import DECISION_SERVICE, checked_address
 from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.policies.client.sign_in import TlsFiles
 from ranger_cdap.service.decisions.resource_name import NameTemplate
+from ranger_cdap.service.wire.authzen_wire import EvaluationsResponse
 
 _PATH: Final = "/access/v1/evaluations"
 _CONNECT_SECONDS: Final = 2.0
 _READ_SECONDS: Final = 5.0
 _LARGEST: Final = 1 << 20
 _TLS_ADVICE: Final = " (`network.ca_file` names the CA to trust, `sync.cert_file` the certificate to show it)"
-
-
-class _Error(msgspec.Struct, frozen=True):
-    status: int
-
-
-class _ReplyContext(msgspec.Struct, frozen=True):
-    error: _Error | None = None
-
-
-class _ReplyItem(msgspec.Struct, frozen=True):
-    decision: bool
-    context: _ReplyContext | None = None
-
-
-class _EvaluationsReply(msgspec.Struct, frozen=True):
-    evaluations: list[_ReplyItem]
 
 
 class EvaluationClient:
@@ -76,16 +60,17 @@ class EvaluationClient:
         answer = self._ask(msgspec.json.encode(body))
         if answer is None:
             return False
-        errors = [each.context.error for each in answer.evaluations if each.context and each.context.error]
+        found = answer.evaluations or []
+        errors = [each.context.error for each in found if each.context and each.context.error]
         if errors:
             self.problem = f"the decision service at `{self.url}` did not decide (HTTP {errors[0].status})"
-        return len(answer.evaluations) == len(evaluations) and all(each.decision for each in answer.evaluations)
+        return len(found) == len(evaluations) and all(each.decision for each in found)
 
     def _evaluation(self, entity: EntityId) -> dict[str, Any]:
         name = NameTemplate(entity_type(entity.type).path).format(to_resource(entity, self._instance))
         return {"action": {"name": f"{entity.type}.get"}, "resource": {"type": entity.type, "id": name}}
 
-    def _ask(self, body: bytes) -> _EvaluationsReply | None:
+    def _ask(self, body: bytes) -> EvaluationsResponse | None:
         try:
             status, content = self._exchange.ask(
                 self.url,
@@ -99,7 +84,7 @@ class EvaluationClient:
             if status != HTTPStatus.OK:
                 self.problem = f"the decision service at `{self.url}` answered HTTP {status}"
                 return None
-            answer = msgspec.json.decode(content, type=_EvaluationsReply)
+            answer = msgspec.json.decode(content, type=EvaluationsResponse)
         except (NoResponse, TooLarge, TooSlow) as e:
             advice = _TLS_ADVICE if isinstance(e, NoResponse) and e.of_tls else ""
             self.problem = f"the decision service at `{self.url}` is unavailable: {e}{advice}"

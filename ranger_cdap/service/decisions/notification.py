@@ -70,9 +70,7 @@ _BY_STATUS: Final[Mapping[int, NotifyProblem]] = {
     ),
     404: NotifyProblem(f"has no `{_REFRESH}` (HTTP 404)", f"{_URL}, or upgrade that service"),
     421: NotifyProblem("does not answer under that name (HTTP 421)", "add the name to its `service.hosts`"),
-    429: NotifyProblem(
-        "gets too many requests of that caller (HTTP 429)", "raise the caller's `rate` in `[[service.callers]]`"
-    ),
+    429: NotifyProblem("gets too many requests of that caller (HTTP 429)", "look at what else uses that caller"),
     503: NotifyProblem("is overloaded (HTTP 503)", "look at its load if that continues"),
 }
 _NO_SERVICE: Final = NotifyProblem("does not answer as a decision service", _URL)

@@ -153,15 +153,15 @@ class OpenChecks:
             del self._of_user[user]
 
 
+@dataclass(eq=False, slots=True)
 class CheckJournal:
     """Writer of one CDAP instance's journal entries into its stream of events."""
 
-    def __init__(self, store: EventStore, instance: str, opened: OpenChecks, unlimited: Set[str]) -> None:
-        self.open = opened
-        self._store = store
-        self._instance = instance
-        self._unlimited = unlimited
-        self._warned = False
+    store: EventStore
+    instance: str
+    open: OpenChecks
+    unlimited: Set[str]
+    warned: bool = False
 
     @classmethod
     def of(cls, settings: Settings, store: EventStore) -> CheckJournal:
@@ -172,17 +172,17 @@ class CheckJournal:
     def entry(self, caller: Caller, body: EnforceRequest, *, allowed: bool = True) -> Entry | None:
         """Return the entry to write before the check is answered, if any."""
         believed = CallerRole.ENFORCE in caller.roles and CallerRole.AUDIT not in caller.roles
-        return entry_of(body, self._instance, allowed=allowed) if believed else None
+        return entry_of(body, self.instance, allowed=allowed) if believed else None
 
     def refusal(self, entry: Entry) -> str:
         """Return the reason why the user may create no more for now; empty if allowed, and the check is then open."""
         user = entry.check.principal
-        if not entry.creates or user in self._unlimited or self._store.records is False:
+        if not entry.creates or user in self.unlimited or self.store.records is False:
             return ""
         if self.open.open(entry.id, user, MOST_OF_A_USER):
             return ""
-        if not self._warned:  # the user is never logged
-            self._warned = True
+        if not self.warned:  # the user is never logged
+            self.warned = True
             _log.warning("a user has %s creations in progress and may create no more", f"{MOST_OF_A_USER:,}")
         return f"{user} has {MOST_OF_A_USER:,} creations in progress; try again when CDAP has reported how they ended"
 
@@ -193,7 +193,7 @@ class CheckJournal:
             OSError: it is not, or that is unknown.
         """
         try:
-            self._store.append(
+            self.store.append(
                 lambda received: journal_line(entry.id, caller.name, received, entry.check), PATIENCE_SECONDS
             )
         except OSError:

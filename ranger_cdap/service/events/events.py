@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import dataclass, field
 from threading import Lock
 
 from ranger_cdap.cdap.inventory import read_inventory
@@ -21,27 +22,20 @@ from ranger_cdap.service.wire.event_wire import BadRecord, Intake, Record
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, slots=True)
 class Events:
     """Stream of one CDAP instance's records and journalled checks.
 
     Also keeps the recent creations, which entities exist, and the kinds of rejected records that were logged.
     """
 
-    def __init__(
-        self,
-        store: EventStore,
-        intake: Intake,
-        creations: RecentCreations,
-        journal: CheckJournal,
-        entities: EntityMemory,
-    ) -> None:
-        self.store = store
-        self.journal = journal
-        self.intake = intake
-        self.creations = creations
-        self.entities = entities
-        self._logged: set[tuple[str, str]] = set()
-        self._lock = Lock()
+    store: EventStore
+    intake: Intake
+    creations: RecentCreations
+    journal: CheckJournal
+    entities: EntityMemory
+    logged: set[tuple[str, str]] = field(default_factory=set)
+    lock: Lock = field(default_factory=Lock)
 
     @classmethod
     def of(cls, settings: Settings) -> Events | None:
@@ -74,9 +68,9 @@ class Events:
 
     def log_rejection(self, caller: str, bad: BadRecord) -> None:
         """Log the first rejected record of its kind."""
-        with self._lock:
+        with self.lock:
             key = (caller, bad.fault.value)
-            is_new = key not in self._logged
-            self._logged.add(key)
+            is_new = key not in self.logged
+            self.logged.add(key)
         if is_new:
             _log.warning("a record of caller `%s` is refused, and more like it will be: %s", caller, bad)

@@ -23,7 +23,6 @@ from ranger_cdap.service.events.record_events import (
     changes_in,
     creations_and_deletions,
 )
-from ranger_cdap.service.wire.durations import format_duration
 from ranger_cdap.service.wire.event_wire import JournalledCheck, Record
 
 KEPT: Final = 3_600_000
@@ -197,7 +196,8 @@ class RecentCreations:
         return now - kept < change.time <= now + _AHEAD
 
     def _age(self, then: int) -> str:
-        return format_duration((self._now() - then) / 1000)
+        seconds = max(0, self._now() - then) // 1000
+        return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
 
     def _remember(self, change: RecordedChange, creator: str) -> None:
         with self._lock:

@@ -123,17 +123,18 @@ def refusals_in(record: Record) -> Iterator[RecordedChange]:
     for check in record.checks:
         if check.allowed or not (check.id and check.process and check.at) or isinstance(check.child_type, str):
             continue
-        asked = JournalledCheck(
-            v=record.v, instance=record.instance, process=check.process, at=check.at, principal=check.principal,
-            type=check.type, parts=check.parts, permissions=check.permissions, frame="",
-        )  # fmt: skip
-        if refusal := refusal_of_check(asked, check.id, max(check.at, record.ended)):
+        if refusal := refusal_of_check(check, check.id, check.process, check.at, max(check.at, record.ended)):
             text = request_text(record.method, path, record.code)
             yield replace(refusal, request=text, requested=record.started)
 
 
-def refusal_of_check(check: JournalledCheck, id_: str, ended: int) -> RecordedChange | None:
-    """Return the refusal of a check in the deletion of a namespace; `None` if that needs no such check."""
+def refusal_of_check(
+    check: JournalledCheck | CheckRecord, id_: str, process: str, at: int, ended: int
+) -> RecordedChange | None:
+    """Return the refusal of a check in the deletion of a namespace; `None` if that needs no such check.
+
+    It was made `at` that time of the `process`.
+    """
     row = load_creations().journal_row(check.type, check.permissions)
     if row is None or row.kind is not ChangeKind.DELETE or not may_be_refused(row.checked.name) or not check.parts:
         return None
@@ -142,9 +143,9 @@ def refusal_of_check(check: JournalledCheck, id_: str, ended: int) -> RecordedCh
         entity=EntityId("namespace", (check.parts[0],)),
         outcome="nothing",
         user=check.principal,
-        started=check.at,
+        started=at,
         ended=ended,
-        clock=check.process,
+        clock=process,
         check=id_,
         refused=row.checked.name,
     )

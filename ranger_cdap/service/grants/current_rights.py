@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import msgspec
@@ -14,13 +16,16 @@ from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.cdap.profile import Operation, Privilege
 from ranger_cdap.engine import AccessRequest, PolicyEngine, UncertainName, decode_roles
-from ranger_cdap.errors import RangerCdapError, UnsafeGrant
+from ranger_cdap.errors import InvalidInput, RangerCdapError, UnsafeGrant
 from ranger_cdap.policies.client.http import is_addressable
 from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.grants.entity_grants import delegating_items
 from ranger_cdap.service.grants.role_book import RoleBook
 from ranger_cdap.service.wire.cdap_wire import WirePrincipal
+from ranger_cdap.service.wire.role_wire import RoleFailure
+
+logger = logging.getLogger(__name__)
 
 INSTANCE = EntityId("instance", ())
 ADMIN = "admin"
@@ -28,7 +33,9 @@ _USER = "USER"
 
 
 class NotDone(Exception):
-    """Rejected request; the message is a sentence for the user."""
+    """Rejected request; the message is a sentence for the user, and `failure` its kind for CDAP."""
+
+    failure = RoleFailure.REFUSED
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,6 +45,25 @@ class CurrentRights:
     authorizer: Authorizer
     service: RangerService
     one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Let one change be made, by the newest policies: those in effect may be minutes old.
+
+        A denial that must not be undone may be newer than they are.
+        """
+        with self.one_at_a_time:
+            self.authorizer.refresh()
+            yield
+
+    def take_effect(self) -> str:
+        """Return why a change in Ranger is not in effect here; empty if it is."""
+        try:
+            self.authorizer.refresh()
+        except RangerCdapError as e:
+            logger.warning("a change in Ranger is not in effect here yet: %s", e)
+            return "it is not in effect here yet"
+        return ""
 
     @property
     def instance(self) -> str:
@@ -182,8 +208,11 @@ def named_role(name: str) -> str:
     return name
 
 
-def as_sentence(error: RangerCdapError) -> str:
-    """Return the sentence of a failure: Ranger's own, if there is one."""
+def as_sentence(error: NotDone | RangerCdapError, what: str) -> str:
+    """Return the sentence of a failed change, `what`: Ranger's own, if there is one. One of Ranger is logged."""
+    if isinstance(error, NotDone | InvalidInput):
+        return str(error)
+    logger.warning("a %s from CDAP failed: %s", what, error)
     message = getattr(error, "ranger_message", "")
     return f"Ranger Admin says `{message}`" if message else str(error)
 

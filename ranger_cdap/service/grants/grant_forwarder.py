@@ -7,7 +7,6 @@ more, per access type, if they may delegate it. No denial is ever revoked.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from ranger_cdap.cdap.entity import EntityId, entity_type, from_cdap
 from ranger_cdap.cdap.grant import Grant, GranteeKind, grant_for, held, is_creators_policy
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import ADMIN_ACCESS
-from ranger_cdap.errors import ConfigError, InvalidInput, RangerCdapError
+from ranger_cdap.errors import ConfigError, RangerCdapError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.policy import Policy
@@ -35,8 +34,6 @@ from ranger_cdap.service.grants.current_rights import (
 from ranger_cdap.service.grants.entity_grants import granted_to, is_plain, policies_of
 from ranger_cdap.service.wire.cdap_wire import WireEntity, WirePrincipal
 from ranger_cdap.service.wire.grant_wire import GrantReply, GrantRequest
-
-logger = logging.getLogger(__name__)
 
 IN_RANGER = "edit policies in Ranger"
 _USER = "USER"
@@ -71,31 +68,33 @@ class GrantForwarder:
         """Return the forwarder of the settings; None if `service.grants` is `refuse`.
 
         Raises:
-            ConfigError: its account in Ranger is not configured, or roles are forwarded without grants.
+            ConfigError: its account in Ranger is not configured.
         """
         account = settings.service
         if account.grants == "refuse":
-            if account.roles == "bridge":
-                raise ConfigError('`service.roles = "bridge"` needs `service.grants = "bridge"`')
             return None
         if not account.bridge_username and settings.ranger.auth not in _WITHOUT_A_NAME:
-            raise ConfigError('`service.grants = "bridge"` needs `service.bridge_username` and `bridge_password`')
+            raise ConfigError(
+                f'`service.grants = "{account.grants}"` needs `service.bridge_username` and `bridge_password`'
+            )
         admin = RangerAdmin.connect(
             settings, account.bridge_username, account.bridge_password, source=AccountSource.BRIDGE
         )
-        return cls(authorizer, service, admin, to_roles=account.roles == "bridge")
+        return cls(authorizer, service, admin, to_roles=account.grants == "bridge-with-roles")
 
     def close(self) -> None:
         """Close the session."""
         self.admin.close()
 
-    def grant(self, request: GrantRequest) -> GrantReply:
-        """Grant permissions."""
-        return self._carried_out(request, "grant")
-
-    def revoke(self, request: GrantRequest) -> GrantReply:
-        """Revoke permissions."""
-        return self._carried_out(request, "revoke")
+    def change(self, request: GrantRequest, what: str) -> GrantReply:
+        """Grant permissions, or revoke them: `what` is `grant` or `revoke`."""
+        try:
+            change = self._parsed(request)
+            with self.rights.changing():
+                self._require_right(change, what)
+                return self._granted(change) if what == "grant" else self._revoked(change)
+        except (NotDone, RangerCdapError) as e:
+            return GrantReply(done=False, changed=False, reason=f"{IN_RANGER}: {as_sentence(e, what)}")
 
     def grants(self, caller: WirePrincipal | None, principal: WirePrincipal) -> dict[EntityId, tuple[str, ...]]:
         """Return the access types on single entities of a user or role, by effective policies that name them.
@@ -116,21 +115,6 @@ class GrantForwarder:
             for entity, accesses in sorted(granted_to(engine, name, kind, rights.instance).items())
         }
         return {entity: accesses for entity, accesses in given.items() if accesses}
-
-    def _carried_out(self, request: GrantRequest, what: str) -> GrantReply:
-        try:
-            change = self._parsed(request)
-            with self.rights.one_at_a_time:
-                # The policies in effect may be minutes old, and a denial that must not be undone may be newer.
-                self.rights.authorizer.refresh()
-                self._require_right(change, what)
-                return self._granted(change) if what == "grant" else self._revoked(change)
-        except (NotDone, InvalidInput) as e:
-            reason = str(e)
-        except RangerCdapError as e:
-            logger.warning("a %s from CDAP failed: %s", what, e)
-            reason = as_sentence(e)
-        return GrantReply(done=False, changed=False, reason=f"{IN_RANGER}: {reason}")
 
     def _parsed(self, request: GrantRequest) -> _GrantChange:
         """Parse and validate a request.
@@ -203,11 +187,8 @@ class GrantForwarder:
 
     def _reply_of_change(self, change: _GrantChange, *, wanted: bool) -> GrantReply:
         """Return the reply after Ranger has changed policies and the change is in effect here."""
-        try:
-            self.rights.authorizer.refresh()
-        except RangerCdapError as e:
-            logger.warning("a change in Ranger is not in effect here yet: %s", e)
-            return GrantReply(done=True, changed=True, reason="it is not in effect here yet")
+        if reason := self.rights.take_effect():
+            return GrantReply(done=True, changed=True, reason=reason)
         return self._outcome(change, wanted=wanted, changed=True)
 
     def _outcome(self, change: _GrantChange, *, wanted: bool, changed: bool) -> GrantReply:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.engine import ADMIN_ACCESS
-from ranger_cdap.errors import InvalidInput, RangerCdapError
+from ranger_cdap.errors import RangerCdapError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.client.ranger_roles import RoleRecord
 from ranger_cdap.ranger_model.policy import Policy
@@ -44,9 +44,13 @@ _MOST_NAMED = 5
 class RoleNotFound(NotDone):
     """Ranger has no such role."""
 
+    failure = RoleFailure.NOT_FOUND
+
 
 class RoleExists(NotDone):
     """Ranger has a role of that name."""
+
+    failure = RoleFailure.EXISTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +74,23 @@ class RoleForwarder:
         self._roles = admin.roles
         self._service = rights.service.name
 
-    def create(self, request: RoleRequest) -> RoleReply:
-        """Create a role whose only member and admin is the caller, as Ranger's other plugins do."""
-        return self._carried_out(request, "create")
-
-    def drop(self, request: RoleRequest) -> RoleReply:
-        """Delete a role that no policy names."""
-        return self._carried_out(request, "drop")
-
-    def add(self, request: RoleRequest) -> RoleReply:
-        """Add a user or group to a role."""
-        return self._carried_out(request, "add")
-
-    def remove(self, request: RoleRequest) -> RoleReply:
-        """Remove a user or group from a role."""
-        return self._carried_out(request, "remove")
+    def change(self, request: RoleRequest, what: str) -> RoleReply:
+        """Change a role; `what`: `create` (as Ranger's other plugins do, its only member and admin is the caller),
+        `drop` (unless a policy names it), `add` or `remove` a user or group.
+        """
+        try:
+            caller, name = named_user(request.caller, "caller"), named_role(request.role)
+            member = self._member(request.principal) if what in ("add", "remove") else None
+            with self._rights.changing():
+                self._rights.require_admin(caller, f"role.{what}")
+                changed = self._changed(what, caller, name, member)
+            logger.info("%s of role %s by %s%s", what, name, caller, f": {member}" if member else "")
+            reason = self._rights.take_effect() if changed else ""
+            return RoleReply(done=True, changed=changed, failure=RoleFailure.NONE, reason=reason)
+        except (NotDone, RangerCdapError) as e:
+            failure = e.failure if isinstance(e, NotDone) else RoleFailure.REFUSED
+            reason = f"{IN_RANGER}: {as_sentence(e, 'change of a role')}"
+            return RoleReply(done=False, changed=False, failure=failure, reason=reason)
 
     def names(self, caller: WirePrincipal | None, principal: WirePrincipal | None) -> tuple[str, ...]:
         """Return the roles of a user or group, or all; only those made in this CDAP or named by a policy of it.
@@ -108,39 +114,6 @@ class RoleForwarder:
                 else book.of_group(member.name)
             )
         return tuple(sorted(name for name in found if self._is_of_this_service(book, name)))
-
-    def _carried_out(self, request: RoleRequest, what: str) -> RoleReply:
-        failure = RoleFailure.REFUSED
-        try:
-            caller, name = named_user(request.caller, "caller"), named_role(request.role)
-            member = self._member(request.principal) if what in ("add", "remove") else None
-            with self._rights.one_at_a_time:
-                # The policies in effect may be minutes old.
-                self._rights.authorizer.refresh()
-                self._rights.require_admin(caller, f"role.{what}")
-                changed = self._changed(what, caller, name, member)
-            logger.info("%s of role %s by %s%s", what, name, caller, f": {member}" if member else "")
-            return self._reply(changed)
-        except RoleNotFound as e:
-            failure, reason = RoleFailure.NOT_FOUND, str(e)
-        except RoleExists as e:
-            failure, reason = RoleFailure.EXISTS, str(e)
-        except (NotDone, InvalidInput) as e:
-            reason = str(e)
-        except RangerCdapError as e:
-            logger.warning("a change of a role from CDAP failed: %s", e)
-            reason = as_sentence(e)
-        return RoleReply(done=False, changed=False, failure=failure, reason=f"{IN_RANGER}: {reason}")
-
-    def _reply(self, changed: bool) -> RoleReply:
-        reason = ""
-        if changed:
-            try:
-                self._rights.authorizer.refresh()
-            except RangerCdapError as e:
-                logger.warning("a change in Ranger is not in effect here yet: %s", e)
-                reason = "it is not in effect here yet"
-        return RoleReply(done=True, changed=changed, failure=RoleFailure.NONE, reason=reason)
 
     def _changed(self, what: str, caller: str, name: str, member: _Member | None) -> bool:
         if what == "create":

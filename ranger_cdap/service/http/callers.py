@@ -22,6 +22,9 @@ from ranger_cdap.service.http.signing_keys import FetchedKeys
 from ranger_cdap.service.http.tokens import SHORTEST_SECRET, Tokens
 
 _NOBODYS: Final = Secret("\0" * 32)
+# A proxy is configured to send these two, so no other names are needed.
+_NAME: Final = "x-forwarded-user"
+_PROXY_SECRET: Final = "x-proxy-secret"  # noqa: S105 a header, not a secret
 
 
 class CallerRole(StrEnum):
@@ -41,6 +44,9 @@ class Caller:
 
     name: str
     roles: frozenset[CallerRole]
+
+
+NO_CALLER: Final = Caller("", frozenset())
 
 
 class Callers:
@@ -125,9 +131,7 @@ class Proxy:
     """Proxy that has authenticated the caller."""
 
     addresses: frozenset[str] = frozenset()
-    header: str = ""
     secret: Secret | None = None
-    secret_header: str = ""
     callers: frozenset[str] = frozenset()
     """Callers with a role that it may speak for; it may for all others."""
 
@@ -146,16 +150,13 @@ class Proxy:
             addresses = frozenset(str(ipaddress.ip_address(address)) for address in settings.addresses)
         except ValueError as e:
             raise ConfigError(f"`service.proxy.addresses`: {e}") from None
-        secret = _long_enough(settings.secret, "of `service.proxy`")
-        return cls(
-            addresses, settings.header.lower(), secret, settings.secret_header.lower(), frozenset(settings.callers)
-        )
+        return cls(addresses, _long_enough(settings.secret, "of `service.proxy`"), frozenset(settings.callers))
 
     def name(self, headers: Mapping[str, str], peer: str | None) -> str | None:
         """Return the name that the proxy sends; None if the sender is not the proxy."""
         if peer not in self.addresses or self.secret is None:
             return None
-        return headers.get(self.header) if _proves(headers.get(self.secret_header, ""), self.secret) else None
+        return headers.get(_NAME) if _proves(headers.get(_PROXY_SECRET, ""), self.secret) else None
 
 
 def _proves(shown: str, secret: Secret) -> bool:

@@ -15,8 +15,12 @@ from collections.abc import Callable, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
+from ranger_cdap.net.doorkeeper import Address, Doorkeeper
+
 if TYPE_CHECKING:
-    from ranger_cdap.net.http_connection import Address
+    import ssl
+
+    from ranger_cdap.service.http.server_tls import ServerTls
 
 _log = logging.getLogger(__name__)
 
@@ -26,12 +30,16 @@ RESERVED: Final = 256
 _MOST_CLOSING: Final = 16
 
 
-class Connections:
-    """Open connections of a server; for use by its event loop's thread only."""
+class Connections(Doorkeeper):
+    """Open connections of a server; for use by its event loop's thread only.
 
-    def __init__(self, most: int, most_of_a_peer: int) -> None:
+    One made with certificates that have changed since ends with its next answer.
+    """
+
+    def __init__(self, most: int, most_of_a_peer: int, tls: ServerTls | None = None) -> None:
         self.most = min(most, max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED))
         self._most_of_a_peer = most_of_a_peer
+        self._tls = tls
         self._open: dict[Address, Connection] = {}
         self._of_peer: Counter[str] = Counter()
         self._idle: OrderedDict[Address, None] = OrderedDict()
@@ -66,6 +74,10 @@ class Connections:
         """Mark the connection as waiting for its peer; if it already did, it does so since then."""
         if address in self._open and address not in self._closing:
             self._idle[address] = None
+
+    def may_stay(self, connection: ssl.SSLObject | None) -> bool:
+        """Return true if it was made with the certificates of now."""
+        return self._tls is None or connection is None or self._tls.has_made(connection)
 
     def end_all(self) -> None:
         """End all connections."""

@@ -1,4 +1,4 @@
-"""Bounds of a decision service that suit every installation; those that depend on its load are settings."""
+"""Bounds of a decision service that suit every installation."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ class ServiceLimits:
 
     batch: int = 5_000
     """Entities, records or decisions of a request."""
+    body: int = 4_000_000
+    """Bytes of a request; 5,000 records, as CDAP's extension sends them, are shorter."""
+    connections: int = 512
+    """Half of them of one address; at least 256 below the limit of open files. CDAP's master opens some sixty."""
+    rate: int = 1_000
+    """Requests per second of a caller without `enforce`, or of an address without one; a process answers few more."""
     requests: int = 256
     """Requests at once; half of them of one caller, all of one with `enforce`."""
     idle_seconds: float = 15.0

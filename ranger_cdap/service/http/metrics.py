@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from ranger_cdap.policies.refresh.policy_refresher import Snapshot
 from ranger_cdap.policies.refresh.refresh_state import PolicyState
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -104,9 +106,7 @@ class ServiceMetrics:
             yield CounterMetricFamily(name, help_text, value=self.number(name))
         for name, help_text in _GAUGES.items():
             yield GaugeMetricFamily(name, help_text, value=self.number(name))
-        build = GaugeMetricFamily("ranger_cdap_build_info", "The running version; always 1.", labels=["version"])
-        build.add_metric([version("ranger-cdap")], 1)
-        yield build
+        yield gauge("ranger_cdap_build_info", "The running version; always 1.", 1, version=version("ranger-cdap"))
         yield from _policy_decision_point(requests, sum(total.values()))
 
 
@@ -153,42 +153,24 @@ class _Watched(Collector):
         return self._reading()
 
 
-def journal_metrics(open_checks: int, age: float | None) -> Iterable[Metric]:
-    """Yield the metrics of the check journal; `age` is None if no watermark was written."""
-    yield GaugeMetricFamily("ranger_cdap_checks_open", "Allowed creations whose end is not known.", value=open_checks)
-    yield GaugeMetricFamily(
-        "ranger_cdap_journal_age_seconds",
-        "Seconds since the watermark of records and journalled checks; NaN without one.",
-        value=float("nan") if age is None else age,
-    )
+def gauge(name: str, help_text: str, value: float | None, **labels: str) -> Metric:
+    """Return a metric of one number; NaN for None."""
+    family = GaugeMetricFamily(name, help_text, labels=list(labels))
+    family.add_metric(list(labels.values()), float("nan") if value is None else float(value))
+    return family
 
 
-def token_key_metrics(age: float | None) -> Iterable[Metric]:
-    """Yield the metrics of the token keys; `age` is None if no key server has answered."""
-    yield GaugeMetricFamily(
-        "ranger_cdap_token_keys_age_seconds",
-        "Seconds since the key server of tokens answered; NaN without one.",
-        value=float("nan") if age is None else age,
-    )
-
-
-def state_metrics(service: str, state: PolicyState, age: float | None, number: int, problems: int) -> Iterable[Metric]:
+def state_metrics(service: str, snapshot: Snapshot) -> Iterable[Metric]:
     """Yield the metrics of a Ranger service's policies."""
     states = GaugeMetricFamily(
         "ranger_cdap_policies_state", "1 for the state of the policies.", labels=["service", "state"]
     )
     for each in PolicyState:
-        states.add_metric([service, each.value], float(each is state))
+        states.add_metric([service, each.value], float(each is snapshot.state))
     yield states
-    figures = {
-        "ranger_cdap_policies_version": ("Version of the policies in effect.", float(number)),
-        "ranger_cdap_policies_age_seconds": (
-            "Seconds since Ranger Admin confirmed them.",
-            float("nan") if age is None else age,
-        ),
-        "ranger_cdap_policies_problems": ("Problems found in the policies.", float(problems)),
-    }
-    for name, (help_text, value) in figures.items():
-        family = GaugeMetricFamily(name, help_text, labels=["service"])
-        family.add_metric([service], value)
-        yield family
+    age = None if snapshot.contact_at is None else max(0.0, time.time() - snapshot.contact_at)
+    problems = len(snapshot.engine.problems) if snapshot.engine is not None else 0
+    number = snapshot.versions.policies
+    yield gauge("ranger_cdap_policies_version", "Version of the policies in effect.", number, service=service)
+    yield gauge("ranger_cdap_policies_age_seconds", "Seconds since Ranger Admin confirmed them.", age, service=service)
+    yield gauge("ranger_cdap_policies_problems", "Problems found in the policies.", problems, service=service)

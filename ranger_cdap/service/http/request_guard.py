@@ -9,7 +9,7 @@ import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -44,6 +44,7 @@ _ALWAYS: Final = {
 }
 
 
+@dataclass(eq=False, kw_only=True)
 class RequestGuard:
     """ASGI middleware; `scope["state"]["request_id"]` is the id of the request, echoed or generated.
 
@@ -52,26 +53,17 @@ class RequestGuard:
     `errors` are the forms of errors by path; JSON with a code for the others. With `spans`, each request is traced.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        metrics: ServiceMetrics,
-        hosts: Collection[str],
-        public: Collection[str],
-        max_requests: int,
-        max_body: int,
-        errors: Mapping[str, Callable[[Refused], Reply]] | None = None,
-        spans: RequestSpans | None = None,
-    ) -> None:
-        self._app = app
-        self._spans = spans
-        self._errors = errors or {}
-        self._metrics = metrics
-        self._hosts = _LOOPBACK | {host.lower() for host in hosts}
-        self._public = frozenset(public)
-        self._max_requests = max_requests
-        self._max_body = max_body
+    app: ASGIApp
+    metrics: ServiceMetrics
+    hosts: Collection[str]
+    public: Collection[str]
+    max_requests: int
+    max_body: int
+    errors: Mapping[str, Callable[[Refused], Reply]]
+    spans: RequestSpans | None = None
+
+    def __post_init__(self) -> None:
+        self._hosts = _LOOPBACK | {host.lower() for host in self.hosts}
         self._under_way = 0
         # A random id for each request would cost as much as to authenticate its caller.
         self._ids = (f"{prefix}-{number}" for prefix in (uuid.uuid4().hex,) for number in itertools.count(1))
@@ -79,7 +71,7 @@ class RequestGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         began = time.perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -98,16 +90,16 @@ class RequestGuard:
             await send(message)
 
         self._under_way += 1
-        self._metrics.count(UNDER_WAY)
+        self.metrics.count(UNDER_WAY)
         try:
             refused = self._refuse(scope, headers)
             if refused is not None:
                 await send_reply(refused, answer)
             else:
-                await self._app(scope, receive, answer)
+                await self.app(scope, receive, answer)
         finally:
             self._under_way -= 1
-            self._metrics.count(UNDER_WAY, -1)
+            self.metrics.count(UNDER_WAY, -1)
             self._count(scope, status, time.perf_counter() - began)
 
     def _request_id(self, given: bytes) -> str:
@@ -117,8 +109,8 @@ class RequestGuard:
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         state: dict[str, Any] = scope["state"]
         route = state.get("route", _UNKNOWN_ROUTE)
-        trace_id = self._spans.record(scope, status, seconds) if self._spans is not None else ""
-        self._metrics.answered(route, status, seconds)
+        trace_id = self.spans.record(scope, status, seconds) if self.spans is not None else ""
+        self.metrics.answered(route, status, seconds)
         if logger.isEnabledFor(logging.INFO):
             logger.info(
                 "%s",
@@ -136,18 +128,16 @@ class RequestGuard:
     def _refuse(self, scope: Scope, headers: dict[bytes, bytes]) -> Reply | None:
         host = headers.get(b"host", b"").decode("latin-1").lower()
         name = re.sub(r":\d*$", "", host)
-        error = self._errors.get(scope["path"], coded_error)
-        known = name in self._hosts or (
-            scope["method"] == "GET" and scope["path"] in self._public and _is_address(name)
-        )
+        error = self.errors.get(scope["path"], coded_error)
+        known = name in self._hosts or (scope["method"] == "GET" and scope["path"] in self.public and _is_address(name))
         if not known or [given for given, _ in scope["headers"]].count(b"host") != 1:
             return error(Refused(421, "this service does not answer under that host name; see `service.hosts`"))
-        if self._under_way > self._max_requests:
+        if self._under_way > self.max_requests:
             busy = error(Refused(503, "too many concurrent requests; try again"))
             return replace(busy, headers={"retry-after": "1"})
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self._max_body:
-            return replace(error(too_long(self._max_body)), headers={"connection": "close"})
+        if not length.isdigit() or int(length) > self.max_body:
+            return replace(error(too_long(self.max_body)), headers={"connection": "close"})
         return None
 
 
@@ -162,7 +152,7 @@ def _is_address(host: str) -> bool:
 
 def too_long(most: int) -> Refused:
     """Return the error for a body that exceeds the limit."""
-    return Refused(413, f"the body is longer than {most} bytes (`service.max_body`)")
+    return Refused(413, f"the body is longer than {most} bytes")
 
 
 async def send_reply(reply: Reply, send: Callable[[Message], Awaitable[None]]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import ipaddress
-import ssl
 import sys
 import threading
 from typing import TYPE_CHECKING, Final
@@ -27,36 +26,29 @@ _MARGIN_SECONDS: Final = 5
 _LONGEST_TURN: Final = 0.0005  # seconds
 
 
-class _ServiceDoorkeeper:
-    """Connections as they are counted; one made with certificates that have changed since ends with its next answer."""
-
-    def __init__(self, connections: Connections, tls: ServerTls | None) -> None:
-        self.idle = connections.idle
-        self.busy = connections.busy
-        self.end_all = connections.end_all
-        self._tls = tls
-
-    def may_stay(self, connection: ssl.SSLObject | None) -> bool:
-        """Return true if it was made with the certificates of now."""
-        return self._tls is None or connection is None or self._tls.has_made(connection)
-
-
 class HttpServer:
     """Server for an application on the configured address; it queues connections from its creation until it runs.
+
+    `option` has set the address instead of the settings.
 
     Raises:
         ConfigError: other machines could reach the address, and there is no usable certificate.
         ServerError: the port is in use.
     """
 
-    def __init__(self, settings: ServiceSettings, limits: ServiceLimits = ServiceLimits()) -> None:  # noqa: B008 - immutable
-        check_exposure(settings)
+    def __init__(
+        self,
+        settings: ServiceSettings,
+        limits: ServiceLimits = ServiceLimits(),  # noqa: B008 - immutable
+        option: str = "",
+    ) -> None:
+        check_exposure(settings, option or "`service.host`")
         self._tls = ServerTls(settings) if settings.tls_certificate else None
         self._settings = settings
         self._limits = limits
         address = "127.0.0.1" if settings.host == "localhost" else settings.host
-        self.connections = Connections(settings.max_connections, max(1, settings.max_connections // 2))
-        advice = "choose another `service.port`"
+        self.connections = Connections(limits.connections, max(1, limits.connections // 2), self._tls)
+        advice = f"choose another {option or '`service.port`'}"
         listening = listen(address, settings.port, backlog=_BACKLOG, advice=advice)
         self._socket = Listener.over(listening, self.connections)
         self._server: AsgiServer | None = None
@@ -88,15 +80,19 @@ class HttpServer:
         if self._tls is not None:
             self._socket.before_accepting = self._tls.read_if_changed
         limits = ConnectionLimits(
-            self._settings.max_body, self._limits.request_seconds, self._limits.idle_seconds, self._limits.stop_seconds
+            self._limits.body, self._limits.request_seconds, self._limits.idle_seconds, self._limits.stop_seconds
         )
-        self._server = AsgiServer(app, limits, _ServiceDoorkeeper(self.connections, self._tls), self._tls)
+        self._server = AsgiServer(app, limits, self.connections, self._tls)
         return self._server
+
+    def request_stop(self) -> None:
+        """Let `run` return soon."""
+        if self._server is not None:
+            self._server.request_stop()
 
     def stop(self) -> None:
         """Finish requests in progress and close the port; idempotent."""
-        if self._server is not None:
-            self._server.request_stop()
+        self.request_stop()
         if self._thread is not None:
             self._thread.join(self._limits.stop_seconds + _MARGIN_SECONDS)
         self._socket.close()
@@ -113,7 +109,7 @@ def prefer_short_waits() -> None:
     gc.freeze()
 
 
-def check_exposure(settings: ServiceSettings) -> None:
+def check_exposure(settings: ServiceSettings, name: str = "`service.host`") -> None:
     """Refuse to send secrets and answers in clear text to other machines.
 
     Raises:
@@ -130,9 +126,9 @@ def check_exposure(settings: ServiceSettings) -> None:
     try:
         loopback = settings.host == "localhost" or ipaddress.ip_address(settings.host).is_loopback
     except ValueError:
-        raise ConfigError(f"`service.host` must be an address, not `{settings.host}`") from None
+        raise ConfigError(f"{name} must be an address, not `{settings.host}`") from None
     if not loopback and not settings.tls_certificate:
         raise ConfigError(
-            f"`service.host` is `{settings.host}`, which other machines can reach: set `service.tls_certificate` and "
+            f"{name} is `{settings.host}`, which other machines can reach: set `service.tls_certificate` and "
             "`service.tls_key`, or listen on 127.0.0.1"
         )

@@ -1,7 +1,7 @@
 """Limits per caller: requests per second, concurrent requests, and threads.
 
-Law: no caller can keep others from being served. A caller for CDAP (role `enforce`) has no limit unless one is set,
-since CDAP denies whatever gets no answer.
+Law: no caller can keep others from being served. A caller for CDAP (role `enforce`) has no limit, since CDAP denies
+whatever gets no answer.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from anyio.to_thread import run_sync
 
 from ranger_cdap.config import ServiceSettings
 from ranger_cdap.service.http.callers import CallerRole
+from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.reply import Refused
 from ranger_cdap.service.http.turns import Turns
 
@@ -35,12 +36,11 @@ class Shares:
     """Shares of all callers; unauthenticated requests share by address. For use by one thread."""
 
     def __init__(
-        self, settings: ServiceSettings, most_requests: int, clock: Callable[[], float] = time.monotonic
+        self, settings: ServiceSettings, limits: ServiceLimits, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._rate = settings.rate
-        self._rates = {row.name: row.rate for row in settings.callers if row.rate is not None}
+        self._rate = limits.rate
         self._unlimited = {row.name for row in settings.callers if CallerRole.ENFORCE in row.roles}
-        self._most_at_once = max(1, most_requests // 2)
+        self._most_at_once = max(1, limits.requests // 2)
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._at_once: Counter[str] = Counter()
@@ -55,11 +55,11 @@ class Shares:
         Raises:
             Refused: with 429, if it exceeds its share.
         """
-        rate = self._rates.get(who, 0 if who in self._unlimited else self._rate)
-        if rate and not self._takes_one(who, rate, self._clock()):
-            raise Refused(429, f"more than {rate} requests per second; try again in a second (`service.rate`)")
-        if who not in self._unlimited and self._at_once[who] >= self._most_at_once:
-            raise Refused(429, f"more than {self._most_at_once} requests at once; try again")
+        if who not in self._unlimited:
+            if not self._takes_one(who, self._rate, self._clock()):
+                raise Refused(429, f"more than {self._rate} requests per second; try again in a second")
+            if self._at_once[who] >= self._most_at_once:
+                raise Refused(429, f"more than {self._most_at_once} requests at once; try again")
         self._at_once[who] += 1
         try:
             yield

@@ -2,8 +2,8 @@
 
 Laws: a request never waits for the key server: `find` uses the keys at hand. The server is polled every
 `POLL_INTERVAL`, sooner for an unknown key, but never more than once in `PAUSE` seconds, whatever tokens contain. Its
-last response counts until the next one, or until there was none for `MAX_STALENESS`. A key serves one algorithm of the
-settings and only to verify: shared secrets, private keys and keys for other uses are skipped.
+last response counts until the next one, or until there was none for `MAX_STALENESS`. A key serves one
+algorithm and only to verify: shared secrets, private keys and keys for other uses are skipped.
 
 PyJWT makes the keys. Its `PyJWKClient` does not fetch them: it would do so in the request's thread, read responses of
 any size, and use the proxies of the environment.
@@ -44,7 +44,7 @@ _LONGEST_ID: Final = 256
 _LONGEST_GOODBYE: Final = 1.0
 _RSA_BITS: Final = range(2_048, 16_385)
 # Key types and curves of each algorithm that needs no shared secret.
-_KINDS: Final[Mapping[str, tuple[str, tuple[str | None, ...]]]] = {
+ALGORITHMS: Final[Mapping[str, tuple[str, tuple[str | None, ...]]]] = {
     "RS256": ("RSA", (None,)),
     "ES256": ("EC", ("P-256",)),
     "EdDSA": ("OKP", ("Ed25519", "Ed448")),
@@ -177,7 +177,6 @@ class KeyServer:
 
     def __init__(self, settings: JwtSettings) -> None:
         self._url = checked_address(settings.jwks_url, JWKS)
-        self._algorithms = settings.algorithms
         tls = TlsFiles(settings.jwks_ca_file)
         self._exchange = Exchange(tls, connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
 
@@ -196,12 +195,12 @@ class KeyServer:
         if status != HTTPStatus.OK:
             raise KeysUnavailable(f"the key server `{self._url}` answered HTTP {status}")
         try:
-            return published_keys(body, self._algorithms)
+            return published_keys(body)
         except ValueError:
             raise KeysUnavailable(f"`{self._url}` is not the address of keys for tokens (JWKS)") from None
 
 
-def published_keys(document: bytes, algorithms: tuple[str, ...]) -> Keys:
+def published_keys(document: bytes) -> Keys:
     """Return the keys of a JWK set that may verify; of two with one id for one algorithm neither.
 
     Raises:
@@ -213,7 +212,7 @@ def published_keys(document: bytes, algorithms: tuple[str, ...]) -> Keys:
         rows = None
     if not isinstance(rows, list):
         raise ValueError("not a JWK set")  # noqa: TRY004 - one error for all that is none
-    usable = [(row["kid"], algorithm, row) for row in rows for algorithm in algorithms if _is_for(row, algorithm)]
+    usable = [(row["kid"], algorithm, row) for row in rows for algorithm in ALGORITHMS if _is_for(row, algorithm)]
     named = Counter((key_id, algorithm) for key_id, algorithm, _ in usable)
     found = {
         (key_id, algorithm): key
@@ -225,9 +224,9 @@ def published_keys(document: bytes, algorithms: tuple[str, ...]) -> Keys:
 
 def _is_for(row: Any, algorithm: str) -> bool:
     """Return true if a row is a public key that may verify signatures of that algorithm."""
-    if not isinstance(row, dict) or algorithm not in _KINDS:
+    if not isinstance(row, dict):
         return False
-    kind, curves = _KINDS[algorithm]
+    kind, curves = ALGORITHMS[algorithm]
     key_id, purposes = row.get("kid"), row.get("key_ops", ["verify"])
     return (
         isinstance(key_id, str)

@@ -1,6 +1,6 @@
 """`Tokens`: JSON Web Tokens that name a caller.
 
-Law: a token names a caller only if a current key signed it with an algorithm of the settings, it is for us, and it has
+Law: a token names a caller only if a current key signed it with the algorithm of its kind, it is for us, and it has
 not expired. Its times are numbers between 1970 and the year 9999; a token with a time as text, or without an expiry,
 names none.
 """
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
 from ranger_cdap.config import JwtSettings, WatchedFiles
 from ranger_cdap.config.named_file import read_regular
-from ranger_cdap.errors import ConfigError, ServerError
-from ranger_cdap.service.http.signing_keys import FetchedKeys, SigningKeys
+from ranger_cdap.errors import ConfigError, ServerError, reason
+from ranger_cdap.service.http.signing_keys import ALGORITHMS, FetchedKeys, SigningKeys
 
 _log = logging.getLogger(__name__)
 
@@ -29,25 +30,25 @@ _LAST_TIME: Final = 253_402_300_799  # 9999-12-31T23:59:59Z
 
 
 class FileKey:
-    """The one key of `key_file`, for its algorithms and any key id; read again when the file changes.
+    """The one key of `key_file`, for its algorithm and any key id; read again when the file changes.
 
     Raises:
-        ConfigError: it is not a key for the algorithms.
+        ConfigError: it is no public key for one of the algorithms.
     """
 
-    def __init__(self, path: Path, algorithms: tuple[str, ...]) -> None:
-        self._path, self._algorithms = path, algorithms
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._files = WatchedFiles((path,))
-        self._key = _key_of(path, algorithms)
+        self._algorithm, self._key = _key_of(path)
 
     def find(self, key_id: str | None, algorithm: str) -> Any:
         """Return the key, if it is for that algorithm."""
         self._files.if_changed(self._read)
-        return self._key if algorithm in self._algorithms else None
+        return self._key if algorithm == self._algorithm else None
 
     def _read(self) -> None:
         try:
-            self._key = _key_of(self._path, self._algorithms)
+            self._algorithm, self._key = _key_of(self._path)
         except ConfigError as e:
             _log.warning("%s; the key read before stays in use", e)
 
@@ -71,18 +72,19 @@ class Tokens:
         """Return the verifier of the settings; keys of a key server are not fetched yet.
 
         Raises:
-            ConfigError: the key cannot be read or does not fit the algorithms, issuer or audience are missing, or keys
-                have two sources.
+            ConfigError: the key cannot be read or is of no known kind, issuer or audience are missing, or keys have
+                two sources.
             ServerError: PyJWT is not installed.
         """
         if settings.key_file is None and not settings.jwks_url:
             return cls()
         if settings.key_file is not None and settings.jwks_url:
             raise ConfigError("`service.jwt` has `key_file` and `jwks_url`; set one of them")
-        if not (settings.issuer and settings.audience and settings.algorithms):
-            raise ConfigError("`service.jwt` needs `issuer`, `audience` and `algorithms` besides its key")
+        if not (settings.issuer and settings.audience):
+            raise ConfigError("`service.jwt` needs `issuer` and `audience` besides its key")
         _require_jwt()
-        return cls(_keys(settings), settings.issuer, settings.audience, settings.name_claim)
+        keys = FileKey(settings.key_file) if settings.key_file else FetchedKeys.of(settings)
+        return cls(keys, settings.issuer, settings.audience, settings.name_claim)
 
     def name(self, token: str) -> str | None:
         """Return the name in the token; None if it is not valid. Never blocks."""
@@ -116,36 +118,21 @@ def _has_sane_times(claims: Mapping[str, Any]) -> bool:
     return all(type(time) in (int, float) and 0 <= time <= _LAST_TIME for time in times)
 
 
-def _keys(settings: JwtSettings) -> SigningKeys:
-    if "HS256" in settings.algorithms and (len(settings.algorithms) > 1 or settings.jwks_url):
-        raise ConfigError(
-            "`service.jwt.algorithms`: `HS256` shares its key with the signer; use it alone, with `key_file`"
-        )
-    if settings.key_file is None:
-        return FetchedKeys.of(settings)
-    return FileKey(settings.key_file, settings.algorithms)
-
-
-def _key_of(path: Path, algorithms: tuple[str, ...]) -> Any:
-    """Return the key in PyJWT's form; a secret key and a public one never serve the same settings."""
+def _key_of(path: Path) -> tuple[str, Any]:
+    """Return the algorithm of a public key, and the key in PyJWT's form."""
     import jwt
 
     try:
         data = read_regular(path).strip()
-        if algorithms == ("HS256",) and len(data.decode()) < SHORTEST_SECRET:
-            raise ConfigError(
-                f"the secret in `service.jwt.key_file` is shorter than {SHORTEST_SECRET} characters; use a random one"
-            )
-        key, *_ = [jwt.get_algorithm_by_name(algorithm).prepare_key(data) for algorithm in algorithms]
-    except (OSError, ValueError, TypeError, NotImplementedError, jwt.PyJWTError) as e:
-        if isinstance(e, ConfigError):
-            raise
-        raise ConfigError(
-            f"`service.jwt.key_file` `{path}` is not a key for {', '.join(algorithms)}: {type(e).__name__}"
-        ) from None
-    if hasattr(key, "private_bytes"):
-        raise ConfigError(f"`service.jwt.key_file` `{path}` is a private key; use the public one")
-    return key
+    except OSError as e:
+        raise ConfigError(f"`service.jwt.key_file` `{path}` cannot be read: {reason(e)}") from None
+    for algorithm in ALGORITHMS:
+        with suppress(ValueError, TypeError, NotImplementedError, jwt.PyJWTError):
+            key = jwt.get_algorithm_by_name(algorithm).prepare_key(data)
+            if hasattr(key, "private_bytes"):
+                raise ConfigError(f"`service.jwt.key_file` `{path}` is a private key; use the public one")
+            return algorithm, key
+    raise ConfigError(f"`service.jwt.key_file` `{path}` is not a public key for {', '.join(ALGORITHMS)}")
 
 
 def _require_jwt() -> None:

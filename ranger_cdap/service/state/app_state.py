@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, Metric
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.enforcer import AccessEnforcer
@@ -15,13 +14,12 @@ from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.checks.checks import Unknown
 from ranger_cdap.config import Settings
 from ranger_cdap.service.decisions.policy_generation import PolicyGeneration
-from ranger_cdap.service.decisions.question_process import QuestionProcess
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events
 from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
 from ranger_cdap.service.grants.role_forwarder import RoleForwarder
 from ranger_cdap.service.http.limits import ServiceLimits
-from ranger_cdap.service.http.metrics import ServiceMetrics, journal_metrics, state_metrics, token_key_metrics
+from ranger_cdap.service.http.metrics import ServiceMetrics, gauge, state_metrics
 from ranger_cdap.service.http.signing_keys import FetchedKeys
 from ranger_cdap.service.state.handshake import SettingsDrift
 
@@ -45,7 +43,6 @@ class AppState:
     grant_forwarder: GrantForwarder | None = None
     role_forwarder: RoleForwarder | None = None
     token_keys: FetchedKeys | None = None
-    questions: QuestionProcess = field(default_factory=QuestionProcess)
     telemetry: Telemetry | None = None
 
     def pending(self, answers: Iterable[Answer]) -> str:
@@ -57,11 +54,7 @@ class AppState:
         return "; ".join(filter(None, (reason, self.pending(answers))))
 
     def close(self) -> None:
-        """End the console's question, publish the stored events, stop the refreshes, then deliver the audit records.
-
-        Last come spans that are still to be sent.
-        """
-        self.questions.close()
+        """Publish the stored events, stop the refreshes, deliver the audit records, then the spans still to be sent."""
         if self.events is not None:
             self.events.store.close()
         if self.grant_forwarder is not None:
@@ -76,14 +69,11 @@ class AppState:
 
     def read_metrics(self) -> Iterable[Metric]:
         """Yield the metrics that are read on demand."""
-        loaded = 0
-        for service in self.services.values():
-            snapshot = service.snapshot
-            age = None if snapshot.contact_at is None else max(0.0, time.time() - snapshot.contact_at)
-            problems = len(snapshot.engine.problems) if snapshot.engine is not None else 0
-            yield from state_metrics(service.name, snapshot.state, age, snapshot.versions.policies, problems)
-            loaded += snapshot.state.decides
-        yield GaugeMetricFamily("ranger_pdp_loaded_services_count", "Services with usable policies.", value=loaded)
+        snapshots = {service.name: service.snapshot for service in self.services.values()}
+        for name, snapshot in snapshots.items():
+            yield from state_metrics(name, snapshot)
+        loaded = sum(snapshot.state.decides for snapshot in snapshots.values())
+        yield gauge("ranger_pdp_loaded_services_count", "Services with usable policies.", loaded)
         unknown = CounterMetricFamily(
             "ranger_cdap_unknown_checks", "Checks with an unknown element, by kind.", labels=["what"]
         )
@@ -96,14 +86,14 @@ class AppState:
         refused = "Audit records that could not be written; their operations were denied."
         yield CounterMetricFamily("ranger_cdap_audit_refused", refused, value=audit.refused)
         if self.events is not None:
-            yield from journal_metrics(len(self.events.journal.open), self.events.store.age)
-        yield from token_key_metrics(self.token_keys.age if self.token_keys is not None else None)
-        enforced = GaugeMetricFamily(
-            "ranger_cdap_enforced",
-            "1 if every operation is enforced, 0 if some are only reported or denied.",
-            labels=["mode"],
-        )
+            still_open = len(self.events.journal.open)
+            yield gauge("ranger_cdap_checks_open", "Allowed creations whose end is not known.", still_open)
+            since = "Seconds since the watermark of records and journalled checks; NaN without one."
+            yield gauge("ranger_cdap_journal_age_seconds", since, self.events.store.age)
+        answered = "Seconds since the key server of tokens answered; NaN without one."
+        age = self.token_keys.age if self.token_keys is not None else None
+        yield gauge("ranger_cdap_token_keys_age_seconds", answered, age)
         enforcement = self.authorizer.decider.config.enforcement
         mode = "all" if enforcement.everything else enforcement.outside.value
-        enforced.add_metric([mode], float(enforcement.everything))
-        yield enforced
+        enforced = "1 if every operation is enforced, 0 if some are only reported or denied."
+        yield gauge("ranger_cdap_enforced", enforced, enforcement.everything, mode=mode)

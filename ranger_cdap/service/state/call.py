@@ -13,8 +13,6 @@ from ranger_cdap.service.http.callers import Caller
 if TYPE_CHECKING:
     from ranger_cdap.service.state.app_state import AppState
 
-NO_CALLER = Caller("", frozenset())
-
 
 @dataclass(frozen=True, slots=True)
 class HandlerCall:

@@ -32,17 +32,11 @@ class Handshake(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SettingsDrift:
-    """CDAP's last reported settings; logs each difference once."""
+    """Log of the differences of CDAP's settings from ours, each once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last: tuple[str, ...] = ()
-
-    @property
-    def differences(self) -> tuple[str, ...]:
-        """Return the differences of CDAP's last handshake from the settings."""
-        with self._lock:
-            return self._last
 
     def update(self, found: tuple[str, ...]) -> None:
         """Remember the differences; log new ones."""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.engine import AccessRequest, AccessStatus, EngineOptions, PolicyEngine, RequestTag
+from ranger_cdap.engine import AccessRequest, EngineOptions, PolicyEngine, RequestTag, Verdict
 from ranger_cdap.engine.compiled.tag_date import read_date
 from ranger_cdap.engine.model.problem import ProblemCode
 from ranger_cdap.ranger_model.decode import decode_service_policies
@@ -305,8 +305,8 @@ def test_a_policy_of_the_resource_has_no_tag_to_look_at() -> None:
 
 def test_what_depends_on_a_date_is_conditional() -> None:
     table = judge(THEN).who_can(HALL)
-    assert {access: entry.status for access, entry in table.all_users.items()} == {"read": AccessStatus.CONDITIONAL}
-    assert judge(THEN).who_can({"hall": "g"}).all_users["read"].status is AccessStatus.ALLOWED
+    assert {access: entry.verdict for access, entry in table.all_users.items()} == {"read": Verdict.CONDITIONAL}
+    assert judge(THEN).who_can({"hall": "g"}).all_users["read"].verdict is Verdict.ALLOWED
     assert not judge(THEN).evaluate(asks({"hall": "g"}, access_time=EXPIRY)).conditional
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ranger_cdap.engine import AccessStatus, PolicyEngine
+from ranger_cdap.engine import PolicyEngine, Verdict
 from ranger_cdap.engine.model.request import AccessRequest, MatchingScope
 from ranger_cdap.ranger_model.document import replaced
 from tests.engine.fixtures import asks, engine, item, on, policy
@@ -67,7 +67,7 @@ def test_evaluate_decides_as_who_can(unusable: Any) -> None:
 
 def all_may_read(judge: PolicyEngine, request: AccessRequest) -> bool:
     entry = judge.who_can(request.resource, matching_scope=request.matching_scope).all_users.get("read")
-    return entry is not None and entry.status is AccessStatus.ALLOWED
+    return entry is not None and entry.verdict is Verdict.ALLOWED
 
 
 @each_unusable

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranger_cdap.engine import AccessRequest, AccessStatus, EngineOptions, RequestTag
+from ranger_cdap.engine import AccessRequest, EngineOptions, RequestTag, Verdict
 from ranger_cdap.engine.model.request import MatchingScope
 from tests.engine.fixtures import RANGER, SAFE, TAG_ENRICHERS, asks, engine, item, on, policy
 
@@ -181,38 +181,38 @@ def test_who_can_do_what() -> None:
     )
     table = judge.who_can({"hall": "h"}, owner="dora")
     standings = {
-        kind: {n: {a: (e.status, e.policy_id) for a, e in row.items()} for n, row in getattr(table, kind).items()}
+        kind: {n: {a: (e.verdict, e.policy_id) for a, e in row.items()} for n, row in getattr(table, kind).items()}
         for kind in ("users", "groups", "roles")
     }
     assert standings["users"] == {
-        "alice": {"read": (AccessStatus.ALLOWED, 1)},
-        "bob": {"read": (AccessStatus.DENIED, 2)},
-        "carol": {"read": (AccessStatus.CONDITIONAL, 3)},
-        "dora": dict.fromkeys(("read", "write", "own"), (AccessStatus.ALLOWED, 4)),
+        "alice": {"read": (Verdict.ALLOWED, 1)},
+        "bob": {"read": (Verdict.DENIED, 2)},
+        "carol": {"read": (Verdict.CONDITIONAL, 3)},
+        "dora": dict.fromkeys(("read", "write", "own"), (Verdict.ALLOWED, 4)),
     }
-    assert standings["groups"] == {"staff": {"read": (AccessStatus.ALLOWED, 1), "write": (AccessStatus.ALLOWED, 1)}}
-    assert standings["roles"] == {"guest": {"read": (AccessStatus.DENIED, 2)}}
+    assert standings["groups"] == {"staff": {"read": (Verdict.ALLOWED, 1), "write": (Verdict.ALLOWED, 1)}}
+    assert standings["roles"] == {"guest": {"read": (Verdict.DENIED, 2)}}
     assert table.all_users == {}
     assert judge.who_can({"hall": "h", "colour": "red"}).users == {}
 
 
 # Who can do what is asked at no time, so that the tag `OLD` may be in effect or over; `SECRET` surely is.
 WHO_CAN_BY_TAGS = [
-    (tagged(5, "SECRET", [], DENY), ABOVE, AccessStatus.DENIED, 5),
-    (tagged(5, "OLD", [], DENY), ABOVE, AccessStatus.CONDITIONAL, 2),
-    (tagged(5, "SECRET", DENY), CLOSED, AccessStatus.DENIED, 2),
-    (tagged(5, "SECRET", DENY), {**ABOVE, "isEnabled": False}, AccessStatus.ALLOWED, 5),
-    (tagged(5, "OLD", DENY), {**ABOVE, "isEnabled": False}, AccessStatus.CONDITIONAL, 5),
+    (tagged(5, "SECRET", [], DENY), ABOVE, Verdict.DENIED, 5),
+    (tagged(5, "OLD", [], DENY), ABOVE, Verdict.CONDITIONAL, 2),
+    (tagged(5, "SECRET", DENY), CLOSED, Verdict.DENIED, 2),
+    (tagged(5, "SECRET", DENY), {**ABOVE, "isEnabled": False}, Verdict.ALLOWED, 5),
+    (tagged(5, "OLD", DENY), {**ABOVE, "isEnabled": False}, Verdict.CONDITIONAL, 5),
 ]
 
 
 @pytest.mark.parametrize(("tag_policy", "resource_policy", "status", "by"), WHO_CAN_BY_TAGS)
 def test_a_tag_that_may_be_over_makes_access_conditional(
-    tag_policy: Any, resource_policy: Any, status: AccessStatus, by: int
+    tag_policy: Any, resource_policy: Any, status: Verdict, by: int
 ) -> None:
     table = engine(resource_policy, **linked(tag_policy)).who_can(SHELF)
     entry = table.users["alice"]["read"]
-    assert (entry.status, entry.policy_id) == (status, by)
+    assert (entry.verdict, entry.policy_id) == (status, by)
 
 
 whom = st.sampled_from(["alice", "bob", "@staff", "%lead", "@public", "{USER}"])
@@ -240,9 +240,9 @@ def test_who_can_agrees_with_evaluate(policies: list[Any]) -> None:
     for access in ("read", "write", "own", "_admin"):
         for user in ("alice", "bob"):
             entry = table.users.get(user, table.all_users).get(access)
-            allowed = entry is not None and entry.status is AccessStatus.ALLOWED
+            allowed = entry is not None and entry.verdict is Verdict.ALLOWED
             assert allowed is judge.evaluate(asks({"hall": "h"}, user, access)).allowed
         for group in table.groups:
             entry = table.groups[group].get(access)
             judged = judge.evaluate(asks({"hall": "h"}, f"somebody @{group}", access))
-            assert (entry is not None and entry.status is AccessStatus.ALLOWED) is judged.allowed
+            assert (entry is not None and entry.verdict is Verdict.ALLOWED) is judged.allowed

@@ -20,7 +20,7 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import AccessForbidden, RangerAdminError
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.service_setup import DesiredState
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 
 PASSWORD = Secret("Correct-Horse-1")
@@ -37,7 +37,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
             for name in ("plugin", "ann", "bob"):
                 admin.create_user(name, PASSWORD)
             wanted = DesiredState(SERVICE, "cdap", plugin_account="plugin", admin_users=found.admin.users)
-            service_setup.carry_out(service_setup.plan(wanted, service_setup.read_state(admin, SERVICE)), admin)
+            service_setup.set_up(admin, wanted)
         yield found
 
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import servicedef
-from ranger_cdap.cli.main import main
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.doctor.accounts import accounts, examine_account
 from ranger_cdap.doctor.finding import Health
@@ -20,7 +19,8 @@ from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import RangerTooOld
 from ranger_cdap.policies.client.features import MARKERS, RESOURCES, SCRIPTS, Feature, missing_features
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage.service_setup import DesiredState, carry_out, plan, read_state
+from ranger_cdap.policies.manage import service_setup
+from ranger_cdap.policies.manage.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.docs.markdown_pages import ROOT, text_of
 from tests.policies.client.older_ranger import Release, older_ranger
@@ -51,7 +51,7 @@ def ranger_of(release: Release) -> Iterator[tuple[RangerSettings, RangerAdmin]]:
 
 
 def set_up(admin: RangerAdmin) -> None:
-    carry_out(plan(DesiredState(SERVICE, "cdap"), read_state(admin, SERVICE)), admin)
+    service_setup.set_up(admin, DesiredState(SERVICE, "cdap"))
 
 
 def policy(*namespaces: str) -> Policy:
@@ -102,18 +102,9 @@ def test_a_policy_that_lost_resources_is_never_taken_for_written(release: Releas
 
 
 @each_release
-def test_setup_and_doctor_say_it_once(
-    release: Release, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("RANGER_CDAP_SETUP_PASSWORD", PASSWORD.reveal())
+def test_the_doctor_says_it_once(release: Release) -> None:
     with ranger_of(release) as (ranger, admin):
-        given = ["--set", f"ranger.url={ranger.url}", "--set", f"ranger.service={SERVICE}"]
-        for how in ("--yes", "--yes", "--dry-run"):
-            assert main([*given, "setup", how]) == 0
-            shown = capsys.readouterr().err
-            assert [shown.count(f"note: {feature}") for feature in FEATURES] == [
-                feature in RELEASES[release] for feature in FEATURES
-            ]
+        set_up(admin)
         settings = Settings(ranger=ranger, plugin=PluginSettings(username="admin", password=PASSWORD))
         (account,) = accounts(settings)
         found = [one.seen for one in examine_account(account, settings, None)[0]]

@@ -12,7 +12,8 @@ from ranger_cdap.errors import AdminUnreachable, ConflictingChange, RequestRejec
 from ranger_cdap.policies.manage.carry_out import carry_out
 from ranger_cdap.policies.manage.change_plan import ChangePlan, change_plan
 from ranger_cdap.policies.manage.creator_grants import CreatorGrants
-from ranger_cdap.policies.manage.transfer import TransferAction, policy_key, portable
+from ranger_cdap.policies.manage.step import StepChange
+from ranger_cdap.policies.manage.transfer import policy_key, portable
 from ranger_cdap.ranger_model.policy import Policy
 from tests.policies.manage.test_creator_grants import granted
 
@@ -127,7 +128,7 @@ def test_without_delete_no_policy_loses_what_it_gave(wanted: Any, before: Any) -
     there = numbered(*policies(before))
     files = policies(wanted)
     for step in planned(files, there).changes:
-        assert step.change is not TransferAction.DELETE
+        assert step.change is not StepChange.DELETE
         if step.there is not None and step.there["name"] not in {one["name"] for one in files}:
             assert step.wanted is not None
             assert step.wanted["policyItems"] == step.there["policyItems"]
@@ -157,13 +158,13 @@ def test_a_grant_that_people_edited_stays_and_is_shown() -> None:
     assert (found.changes, found.grants) == ((), 1)
     name = edited["name"]
     assert list(map(str, found.drift)) == [
-        f"extra policy `{name}`: it is the sync job's, which people have edited; it stays"
+        f"keep policy `{name}`: it is the sync job's, which people have edited; it stays"
     ]
 
 
 def test_a_renamed_policy_keeps_its_id() -> None:
     found = planned([policy("new", "ns")], numbered(policy("old", "ns")))
-    assert [str(step) for step in found.steps] == ["rename policy `new`: was `old`, differs in name"]
+    assert [str(step) for step in found.steps] == ["update policy `new`: was `old`, differs in name"]
     ranger = ScriptedRanger(policy("old", "ns"))
     list(carry_out(found.changes, ranger, "s"))
     assert [(one["id"], one["name"]) for one in ranger.documents()] == [(1, "new")]
@@ -173,11 +174,11 @@ def test_another_content_on_the_resource_of_another_policy_needs_delete() -> Non
     there = numbered(policy("old", "ns", "bob"))
     wanted = [policy("new", "ns")]
     assert {step.name: step.change for step in planned(wanted, there).drift} == {
-        "old": TransferAction.EXTRA,
-        "new": TransferAction.BLOCKED,
+        "old": StepChange.KEEP,
+        "new": StepChange.BLOCKED,
     }
     (step,) = planned(wanted, there, delete=True).steps
-    assert (step.change, step.differs) == (TransferAction.RENAME, ("name", "policyItems"))
+    assert (step.change, step.detail) == (StepChange.UPDATE, "was `old`, differs in name, policyItems")
 
 
 @pytest.mark.parametrize(

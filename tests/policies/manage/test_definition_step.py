@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.policies.manage.definition_step import definition_step
-from ranger_cdap.policies.manage.service_setup import CurrentState, DesiredState, ServiceStep, SetupAction, plan
+from ranger_cdap.policies.manage.service_setup import plan
+from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
+from ranger_cdap.policies.manage.step import StepChange
 from servicedef import LOOKUP_CLASS, NOT_LISTED, has_lookup, service_definition, with_lookup
 
 OURS = service_definition()
@@ -59,16 +61,16 @@ def flags(definition: dict[str, Any]) -> dict[str, bool]:
 def test_a_second_setup_with_the_same_option_or_without_changes_nothing(
     theirs: dict[str, Any], lookup: bool | None
 ) -> None:
-    body = definition_step(OURS, theirs, lookup=lookup).body
+    body = definition_step(OURS, theirs, lookup=lookup).wanted or {}
 
     for again in {lookup, None}:
         step = definition_step(OURS, body, lookup=again)
-        assert (step.change, step.body) == (SetupAction.KEEP, body)
+        assert (step.change, step.wanted) == (StepChange.KEEP, body)
 
 
 @given(registered, options)
 def test_nothing_is_dropped_and_no_id_changes_its_meaning(theirs: dict[str, Any], lookup: bool | None) -> None:
-    body = definition_step(OURS, theirs, lookup=lookup).body
+    body = definition_step(OURS, theirs, lookup=lookup).wanted or {}
 
     for part in ("resources", "configs", "accessTypes"):
         ids = {row["name"]: row["itemId"] for row in body[part]}
@@ -83,7 +85,7 @@ def test_a_text_is_added_where_the_form_has_none_and_nothing_is_validated_anew(
     theirs: dict[str, Any], lookup: bool | None
 ) -> None:
     """Law: whatever policy could be saved before, can be saved after; whatever somebody wrote is still shown."""
-    body = definition_step(OURS, theirs, lookup=lookup).body
+    body = definition_step(OURS, theirs, lookup=lookup).wanted or {}
 
     for part in ("resources", "configs"):
         ours, after = ({row["name"]: row for row in definition[part]} for definition in (OURS, body))
@@ -97,7 +99,7 @@ def test_a_text_is_added_where_the_form_has_none_and_nothing_is_validated_anew(
 
 @given(registered)
 def test_without_the_option_look_up_stays_as_it_is_also_for_new_levels(theirs: dict[str, Any]) -> None:
-    body = definition_step(OURS, theirs, lookup=None).body
+    body = definition_step(OURS, theirs, lookup=None).wanted or {}
 
     assert body["implClass"] == theirs["implClass"]
     assert flags(theirs).items() <= flags(body).items()
@@ -109,18 +111,18 @@ def test_without_the_option_look_up_stays_as_it_is_also_for_new_levels(theirs: d
 def test_with_the_option_every_level_that_cdap_lists_is_looked_up(theirs: dict[str, Any]) -> None:
     step = definition_step(OURS, theirs, lookup=True)
 
-    assert has_lookup(step.body)
-    assert {name: on for name, on in flags(step.body).items() if name in NAMES} == {
+    assert has_lookup(step.wanted or {})
+    assert {name: on for name, on in flags(step.wanted or {}).items() if name in NAMES} == {
         name: name not in NOT_LISTED for name in NAMES
     }
-    texts = {row["name"]: (row["label"], row["uiHint"]) for row in step.body["configs"]}
+    texts = {row["name"]: (row["label"], row["uiHint"]) for row in (step.wanted or {})["configs"]}
     assert texts == {row["name"]: (row["label"], row["uiHint"]) for row in OURS["configs"]}
     assert ("instead of `their.Lookup`" in str(step)) is (theirs["implClass"] == "their.Lookup")
 
 
 @given(registered)
 def test_switched_off_is_only_what_is_ours(theirs: dict[str, Any]) -> None:
-    body = definition_step(OURS, theirs, lookup=False).body
+    body = definition_step(OURS, theirs, lookup=False).wanted or {}
 
     if has_lookup(theirs):
         assert body["implClass"] == ""
@@ -134,7 +136,7 @@ def test_switched_off_is_only_what_is_ours(theirs: dict[str, Any]) -> None:
 def test_the_last_option_decides(lookups: list[bool | None]) -> None:
     registered = None
     for lookup in lookups:
-        registered = definition_step(OURS, registered, lookup=lookup).body
+        registered = definition_step(OURS, registered, lookup=lookup).wanted
 
     last = next((lookup for lookup in reversed(lookups) if lookup is not None), False)
     assert registered is None or registered == with_lookup(OURS, on=last)
@@ -157,5 +159,5 @@ def test_look_up_gets_the_name_of_the_instance_unless_somebody_gave_one(
     service = None if configs is None else {"name": "cdapdev", "type": "cdap", "id": 1, "configs": configs}
     steps = plan(DesiredState("cdapdev", "prod", lookup=lookup), CurrentState(None, service, ()))
 
-    (body,) = (step.body for step in steps if isinstance(step, ServiceStep))
+    (body,) = (step.wanted or step.there or {} for step in steps if step.kind == "service")
     assert body["configs"].get("cdap.instance.name") == named

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId, entity_type, parse_entity
-from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.main import main
 from ranger_cdap.policies.manage.excluded_levels import Rewritten, rewrite
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection, ServiceEntry
 from tests.authz.fixtures import engine
@@ -146,21 +142,3 @@ def test_policies_of_one_resource_become_one_that_decides_like_both() -> None:
 def test_without_setup_the_old_definition_lets_no_policy_end_at_a_namespace() -> None:
     found = rewritten(NAMESPACE, definition=definition_of_the_predecessor())
     assert "run `ranger-cdap setup` first" in str(found.left[0])
-
-
-def test_the_command_writes_only_where_it_is_told_and_names_all(tmp_path: Path, capsys: Any) -> None:
-    before, after = tmp_path / "before.json", tmp_path / "after.json"
-    before.write_text(json.dumps({"policies": [NAMESPACE]}), encoding="utf-8")
-    assert main(["policies", "rewrite", str(before)]) == ExitCode.OK
-    assert "policy `a` ends at its namespace, without application, program" in " ".join(capsys.readouterr().out.split())
-    assert not after.exists()
-    assert main(["policies", "rewrite", str(before), "--out", str(after), "--json"]) == ExitCode.OK
-    (done,) = json.loads(capsys.readouterr().out)["rewritten"]
-    assert done == {"policy": "a", "ends_at": "namespace", "dropped": ["application", "program"], "merged_into": None}
-    assert main(["policies", "rewrite", str(after)]) == ExitCode.OK
-    assert "nothing to do" in capsys.readouterr().out
-    before.write_text(json.dumps({"policies": LEFT[0][0]}), encoding="utf-8")
-    assert main(["policies", "rewrite", str(before)]) == ExitCode.NO
-    before.write_text("{", encoding="utf-8")
-    for path in (before, tmp_path / "none"):
-        assert main(["policies", "rewrite", str(path)]) == ExitCode.INVALID_INPUT

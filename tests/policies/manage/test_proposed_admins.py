@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +26,8 @@ from ranger_cdap.policies.manage.proposed_admins import (
     review,
     save_proposal,
 )
-from ranger_cdap.policies.manage.service_setup import CurrentState, PolicyStep, plan
+from ranger_cdap.policies.manage.service_setup import plan
+from ranger_cdap.policies.manage.setup_state import CurrentState
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 
@@ -103,7 +105,9 @@ def test_without_a_readable_proposal_accepted_users_keep_their_rights(tmp_path: 
     consenting = settings("bob", "carol", directory=tmp_path)
     save_proposal(consenting, ["bob", "carol"])
     steps = plan(desired_state(consenting, []), CurrentState(None, None, ()))
-    made = [replaced(step.body, id=n) for n, step in enumerate(steps, 1) if isinstance(step, PolicyStep)]
+    made = [
+        replaced(msgspec.convert(step.wanted, Policy), id=n) for n, step in enumerate(steps, 1) if step.kind == "policy"
+    ]
     elsewhere = tmp_path / "elsewhere"
     assert not read_proposal(settings("bob", directory=elsewhere)).known
     assert administrators(settings("bob", "eve", directory=elsewhere), made) == ("bob",)

@@ -14,7 +14,6 @@ from ranger_cdap.policies.manage.role_members import RoleMembers
 from ranger_cdap.policies.manage.role_plan import (
     ROLE_LABEL,
     FoundRoles,
-    RoleAction,
     RoleRights,
     WantedRole,
     departure,
@@ -22,6 +21,7 @@ from ranger_cdap.policies.manage.role_plan import (
     removal,
 )
 from ranger_cdap.policies.manage.setup_rights import DELEGATION, reconcile
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.role import RoleMember
 from tests.policies.manage.value_ranger import Json, ValueRanger
@@ -98,7 +98,7 @@ def test_after_a_plan_roles_have_their_rights_and_the_next_changes_nothing(
     roles = [wanted("writers", first, some), wanted("readers", second, others)]
     ranger.carry_out(plan(roles, ranger.found), stop_after=stop)
     ranger.carry_out(plan(roles, ranger.found))
-    assert not [step for step in plan(roles, ranger.found) if step.action is not RoleAction.KEEP]
+    assert not [step for step in plan(roles, ranger.found) if step.change is not StepChange.KEEP]
     for role in roles:
         there = RoleMembers.of(ranger.roles[role.name])
         assert not role.members - there
@@ -154,15 +154,15 @@ def test_a_role_of_others_and_all_policies_stay_as_they_are(
     role = wanted("writers", given_rights, some)
     for steps in (plan([role], ranger.found), removal([role], ranger.found), departure(role, ranger.found)):
         assert not [step for step in steps if step.changes]
-    expected = RoleAction.BLOCKED if given_rights or some else RoleAction.KEEP
-    assert [step.action for step in plan([role], ranger.found)] == [expected]
+    expected = StepChange.BLOCKED if given_rights or some else StepChange.KEEP
+    assert [step.change for step in plan([role], ranger.found)] == [expected]
 
 
 def test_a_role_that_others_prepared_with_members_and_our_description_gets_nothing() -> None:
     prepared = RoleRecord(name="writers", description="Made for writers.", users=[RoleMember(name="mallory")])
     role = wanted("writers", {0: frozenset({"read"})}, RoleMembers(users=("u1",)))
     [step] = plan([role], FoundRoles({"writers": prepared}, []))
-    assert step.action is RoleAction.BLOCKED
+    assert step.change is StepChange.BLOCKED
     assert "user `mallory`" in step.detail
 
 
@@ -174,14 +174,14 @@ def test_members_that_people_added_are_shown_with_every_plan() -> None:
     [kept] = plan([role], ranger.found)
     assert kept.detail == "it has these members and rights; it also has user `mallory`"
     [more] = plan([replace(role, members=RoleMembers(users=("u1", "u2")))], ranger.found)
-    assert (more.members, more.detail) == (RoleMembers(users=("u2",)), "user `u2`; it also has user `mallory`")
+    assert (more.adds, more.detail) == (RoleMembers(users=("u2",)), "add user `u2`; it also has user `mallory`")
 
 
 def test_a_note_behind_the_description_leaves_a_role_ours() -> None:
     there = RoleRecord(name="writers", description="Made for writers. Ask zoe first.")
     role = wanted("writers", {0: frozenset({"read"})})
-    assert [step.action for step in plan([role], FoundRoles({"writers": there}, []))] == [RoleAction.POLICY]
-    assert [step.action for step in removal([role], FoundRoles({"writers": there}, []))] == [RoleAction.DELETE]
+    assert [step.change for step in plan([role], FoundRoles({"writers": there}, []))] == [StepChange.CREATE]
+    assert [step.change for step in removal([role], FoundRoles({"writers": there}, []))] == [StepChange.DELETE]
 
 
 def test_a_role_of_others_that_is_exactly_as_wanted_is_kept() -> None:
@@ -194,7 +194,7 @@ def test_a_role_of_others_that_is_exactly_as_wanted_is_kept() -> None:
     }
     ranger = ValueRanger({"writers": there}, [policy])
     role = wanted("writers", {0: frozenset({"read"})}, RoleMembers(users=("u1",)))
-    assert [step.action for step in plan([role], ranger.found)] == [RoleAction.KEEP]
+    assert [step.change for step in plan([role], ranger.found)] == [StepChange.KEEP]
 
 
 IN_THE_WAY = [
@@ -212,8 +212,8 @@ def test_an_obstacle_blocks_the_role_alone_and_says_which_policy(changes: Json, 
     blocked = wanted("writers", {0: frozenset({"read"}), 1: frozenset({"read"})}, RoleMembers(users=("u1",)))
     free = wanted("readers", {1: frozenset({"read"})})
     steps = plan([blocked, free], ranger.found)
-    [obstacle] = [step for step in steps if step.action is RoleAction.BLOCKED]
-    assert obstacle.role == "writers"
+    [obstacle] = [step for step in steps if step.change is StepChange.BLOCKED]
+    assert obstacle.name == "writers"
     assert "policy 7" in obstacle.detail
     assert said in obstacle.detail
     ranger.carry_out(steps)
@@ -228,7 +228,10 @@ def test_policies_of_a_zone_and_disabled_ones_do_not_stand_for_a_resource() -> N
         {"id": 3, "name": "m", "policyType": 1, "resources": levels(PLACES[0]), "policyItems": []},
     ]
     steps = plan([wanted("writers", {0: frozenset({"read"})})], FoundRoles({}, others))
-    assert [step.what for step in steps] == ["create role `writers`", f"create policy `roles: {PLACES[0]}`"]
+    assert [(step.change.value, step.subject) for step in steps] == [
+        ("create", "role `writers`"),
+        ("create", f"policy `roles: {PLACES[0]}`"),
+    ]
 
 
 def test_what_a_person_adds_to_the_item_of_a_role_stays_when_the_role_goes() -> None:
@@ -305,5 +308,5 @@ def test_nulls_of_ranger_in_a_policy_are_no_obstacle(junk: Json) -> None:
     policy = {"id": 1, "name": "mine", "resources": levels(PLACES[0]), **junk}
     role = wanted("writers", {0: frozenset({"read"})})
     steps = plan([role], FoundRoles({}, [policy]))
-    assert [step.what for step in steps] == ["create role `writers`", "update policy `mine` (1)"]
-    msgspec.json.encode(steps[1].policy.wanted if steps[1].policy else None)
+    assert [step.subject for step in steps] == ["role `writers`", "policy `mine`"]
+    msgspec.json.encode(steps[1].wanted)

@@ -16,9 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from ranger_cdap.policies.client.ranger_roles import RoleRecord
 from ranger_cdap.policies.manage.role_members import LONGEST_LABEL, RoleMembers, member_label
-from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleAction, RoleStep, roles_with_rights
+from ranger_cdap.policies.manage.role_plan import FoundRoles, roles_with_rights
 from ranger_cdap.policies.manage.sentry_file import parse_sentry_file
 from ranger_cdap.policies.manage.sentry_roles import SentryImport, sentry_plan, sentry_roles
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.ranger_model.role import RoleMember
 from tests.policies.manage.value_ranger import ValueRanger
 
@@ -63,7 +64,7 @@ def places_of(ranger: ValueRanger, role: str) -> set[str]:
     return given
 
 
-def steps_for(ranger: ValueRanger, file: File, *, delete: bool = False) -> tuple[RoleStep, ...]:
+def steps_for(ranger: ValueRanger, file: File, *, delete: bool = False) -> tuple[Step, ...]:
     found = imported(file)
     named = {*found.names, *roles_with_rights(ranger.policies)}
     there = FoundRoles({name: role for name, role in ranger.roles.items() if name in named}, ranger.found.policies)
@@ -97,7 +98,7 @@ class Imports(RuleBasedStateMachine):
             else:
                 assert (groups_of(self.ranger, name), places_of(self.ranger, name)) == before[name]
         again = steps_for(self.ranger, file, delete=delete)
-        assert not [step for step in again if step.action is not RoleAction.KEEP]
+        assert not [step for step in again if step.change is not StepChange.KEEP]
 
     @rule(file=files, stop=st.integers(0, 6))
     def import_a_part(self, file: File, stop: int) -> None:
@@ -151,8 +152,8 @@ def test_the_plan_shows_who_leaves_and_who_stays() -> None:
     ranger.roles["readers"].groups.append(RoleMember(name="c"))
     steps = steps_for(ranger, {"readers": Role(one, frozenset({""}))})
     assert [str(step) for step in steps] == [
-        "remove from role `readers`: group `g1`, added before and no longer wanted; it also has group `c`",
-        "update policy `sentry: instance=cdap` (1): only the record of what was given",
+        "update role `readers`: remove group `g1`, added before and no longer wanted; it also has group `c`",
+        "update policy `sentry: instance=cdap`: only the record of what was given",
     ]
 
 
@@ -166,7 +167,7 @@ def test_a_role_that_the_file_does_not_have_is_named_and_deleted_only_when_asked
         "(group `g1`), and `--delete` removes it"
     )
     assert [str(step) for step in steps_for(ranger, {"read": role}, delete=True)] == [
-        "update policy `sentry: instance=cdap` (1): take read from role readers",
+        "update policy `sentry: instance=cdap`: take read from role readers",
         "keep role `read`: it has these members and rights",
         "delete role `readers`: with group `g1`",
     ]

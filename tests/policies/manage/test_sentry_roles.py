@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 import servicedef
 from ranger_cdap.cdap.entity import EntityId, parse_entity, to_resource
 from ranger_cdap.engine import AccessRequest, PolicyEngine
-from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleAction, plan
+from ranger_cdap.policies.manage.role_plan import FoundRoles, plan
 from ranger_cdap.policies.manage.sentry_file import parse_sentry_file
 from ranger_cdap.policies.manage.sentry_roles import SentryImport, sentry_roles
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies
 
 ACTIONS = ("read", "write", "execute", "admin")
@@ -96,8 +97,8 @@ def imported(text: str, instance: str = "cdap") -> SentryImport:
 
 def engine_of(found: SentryImport) -> PolicyEngine:
     steps = plan(found.roles, FoundRoles({}, []))
-    assert not [one for one in steps if one.action is RoleAction.BLOCKED]
-    documents = [dict(one.policy.wanted or {}) for one in steps if one.policy]
+    assert not [one for one in steps if one.change is StepChange.BLOCKED]
+    documents = [dict(one.wanted or {}) for one in steps if one.kind == "policy"]
     policies = [{**one, "id": number, "version": 1} for number, one in enumerate(documents, 1)]
     document = {"serviceName": "cdapdev", "policyVersion": 1, "policies": policies}
     roles = [{"name": one.name, "groups": [{"name": name} for name in one.members.groups]} for one in found.roles]

@@ -14,16 +14,12 @@ from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.cdap.profile import profile_names
 from ranger_cdap.config import CdapSettings, MasterSettings, Settings
 from ranger_cdap.engine import AccessRequest, PolicyEngine
-from ranger_cdap.policies.manage.service_setup import (
-    CurrentState,
-    DesiredState,
-    PolicyStep,
-    ServiceStep,
-    SetupAction,
-    plan,
-)
+from ranger_cdap.policies.manage.service_setup import plan
+from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.ranger_model.decode import decode_service_policies
+from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from servicedef import service_definition
 
@@ -31,18 +27,22 @@ NOTHING = CurrentState(None, None, ())
 MASTER = DesiredState("cdapdev", "cdap", master_user="cdap")
 
 
-def policies(wanted: DesiredState, found: CurrentState = NOTHING) -> dict[tuple[str, ...], PolicyStep]:
+def body_of(step: Step) -> Policy:
+    return msgspec.convert(step.wanted or step.there, Policy)
+
+
+def policies(wanted: DesiredState, found: CurrentState = NOTHING) -> dict[tuple[str, ...], Step]:
     """The steps about policies by the levels of their resources."""
-    return {tuple(step.body.resources): step for step in plan(wanted, found) if isinstance(step, PolicyStep)}
+    return {tuple(body_of(step).resources): step for step in plan(wanted, found) if step.kind == "policy"}
 
 
-def given(step: PolicyStep) -> list[tuple[list[str], list[str], list[str]]]:
-    return [(item.users, item.groups, [a.type for a in item.accesses]) for item in step.body.policy_items]
+def given(step: Step) -> list[tuple[list[str], list[str], list[str]]]:
+    return [(item.users, item.groups, [a.type for a in item.accesses]) for item in body_of(step).policy_items]
 
 
 def configs(wanted: DesiredState, service: dict[str, Any] | None = None) -> dict[str, str]:
-    step = next(s for s in plan(wanted, CurrentState(None, service, ())) if isinstance(s, ServiceStep))
-    found: dict[str, str] = step.body["configs"]
+    step = next(s for s in plan(wanted, CurrentState(None, service, ())) if s.kind == "service")
+    found: dict[str, str] = (step.wanted or {})["configs"]
     return found
 
 
@@ -50,9 +50,9 @@ def test_administrators_get_the_instance_and_the_policies_and_no_data() -> None:
     wanted = DesiredState("cdapdev", "prod", admin_users=("ann", "ben"), admin_groups=("ops",))
 
     (only,) = policies(wanted).values()
-    assert {level: r.values for level, r in only.body.resources.items()} == {"instance": ["prod"]}
+    assert {level: r.values for level, r in body_of(only).resources.items()} == {"instance": ["prod"]}
     assert given(only) == [(["ann", "ben"], ["ops"], ["read", "write", "admin"])]
-    assert not any(item.delegate_admin for item in only.body.policy_items)
+    assert not any(item.delegate_admin for item in body_of(only).policy_items)
     lists = {name: text for name, text in configs(wanted).items() if name.startswith("service.")}
     assert lists == {"service.admin.users": "ann,ben", "service.admin.groups": "ops"}
 
@@ -70,28 +70,28 @@ def test_administrators_are_added_to_those_people_have_named() -> None:
 
 @pytest.mark.parametrize(
     ("listed", "change"),
-    [("zoe,ann", SetupAction.KEEP), ("zoe, ann", SetupAction.UPDATE), ("ann ,zoe", SetupAction.UPDATE)],
+    [("zoe,ann", StepChange.KEEP), ("zoe, ann", StepChange.UPDATE), ("ann ,zoe", StepChange.UPDATE)],
 )
-def test_a_name_with_a_blank_is_no_account_and_is_repaired(listed: str, change: SetupAction) -> None:
+def test_a_name_with_a_blank_is_no_account_and_is_repaired(listed: str, change: StepChange) -> None:
     service = {"id": 3, "name": "cdapdev", "type": "cdap", "configs": {"service.admin.users": listed}}
     wanted = DesiredState("cdapdev", "cdap", admin_users=("ann",))
-    step = next(s for s in plan(wanted, CurrentState(None, service, ())) if isinstance(s, ServiceStep))
+    step = next(s for s in plan(wanted, CurrentState(None, service, ())) if s.kind == "service")
     assert step.change is change
-    assert sorted(step.body["configs"]["service.admin.users"].split(",")) == ["ann", "zoe"]
+    assert sorted((step.wanted or step.there or {})["configs"]["service.admin.users"].split(",")) == ["ann", "zoe"]
 
 
-@pytest.mark.parametrize(("enabled", "change"), [(True, SetupAction.KEEP), (False, SetupAction.DISABLED)])
-def test_a_disabled_service_is_not_kept(enabled: bool, change: SetupAction) -> None:
+@pytest.mark.parametrize(("enabled", "change"), [(True, StepChange.KEEP), (False, StepChange.BLOCKED)])
+def test_a_disabled_service_is_not_kept(enabled: bool, change: StepChange) -> None:
     service = {"id": 3, "name": "cdapdev", "type": "cdap", "isEnabled": enabled, "configs": {}}
     step = next(
-        s for s in plan(DesiredState("cdapdev", "cdap"), CurrentState(None, service, ())) if isinstance(s, ServiceStep)
+        s for s in plan(DesiredState("cdapdev", "cdap"), CurrentState(None, service, ())) if s.kind == "service"
     )
-    assert (step.change, step.body) == (change, service)
+    assert (step.change, step.there) == (change, service)
 
 
-def policies_of(wanted: DesiredState, found: CurrentState = NOTHING) -> dict[str, PolicyStep]:
+def policies_of(wanted: DesiredState, found: CurrentState = NOTHING) -> dict[str, Step]:
     """The steps about policies by name."""
-    return {step.body.name: step for step in plan(wanted, found) if isinstance(step, PolicyStep)}
+    return {body_of(step).name: step for step in plan(wanted, found) if step.kind == "policy"}
 
 
 MASTER_GETS = [
@@ -110,7 +110,7 @@ def test_the_master_user_gets_what_it_needs_by_policies_one_can_see(
     levels: tuple[str, ...], accesses: list[str]
 ) -> None:
     step = policies(MASTER)[levels]
-    assert step.change is SetupAction.CREATE
+    assert step.change is StepChange.CREATE
     assert given(step) == [(["cdap"], [], accesses)]
 
 
@@ -130,7 +130,7 @@ def test_only_where_it_may_create_does_the_master_user_get_admin() -> None:
 def test_the_master_user_may_create_the_first_namespace_by_every_profile(profile: str) -> None:
     """CDAP does so on startup, and does not start otherwise."""
     settings = Settings(cdap=CdapSettings(profile=profile), master=MasterSettings(user="cdap"))
-    made = [step.body for step in plan(DesiredState.of(settings), NOTHING) if isinstance(step, PolicyStep)]
+    made = [body_of(step) for step in plan(DesiredState.of(settings), NOTHING) if step.kind == "policy"]
     for number, body in enumerate(made, 1):
         body.id = number
     document = {"serviceName": "cdapdev", "policyVersion": 1, "serviceDef": service_definition(), "policies": made}
@@ -146,9 +146,9 @@ def test_the_right_to_create_the_first_namespace_goes_with_the_profile_that_need
     first = policies_of(by_admin)["namespace default of cdap: CDAP master user"]
     assert given(first) == [(["cdap"], [], ["admin"])]
 
-    first.body.id = 9
-    after = policies_of(MASTER, CurrentState(None, None, (first.body,)))[first.body.name]
-    assert (after.change, given(after)) == (SetupAction.UPDATE, [])
+    there = replaced(body_of(first), id=9)
+    after = policies_of(MASTER, CurrentState(None, None, (there,)))[there.name]
+    assert (after.change, given(after)) == (StepChange.UPDATE, [])
 
 
 def test_without_names_there_are_no_policies() -> None:
@@ -180,15 +180,16 @@ def test_items_of_people_stay_and_what_they_lack_is_an_item_of_its_own(
     items: list[PolicyItem], given_now: bool
 ) -> None:
     step = policies(MASTER, CurrentState(None, None, (theirs(*items),)))["instance", "namespace"]
-    assert step.change is (SetupAction.UPDATE if given_now else SetupAction.KEEP)
-    assert given(step) == given(replace(step, body=theirs(*items))) + [(["cdap"], [], ["read"])] * given_now
-    assert step.body.policy_items[: len(items)] == items
+    assert step.change is (StepChange.UPDATE if given_now else StepChange.KEEP)
+    before = replace(step, wanted=msgspec.to_builtins(theirs(*items)))
+    assert given(step) == given(before) + [(["cdap"], [], ["read"])] * given_now
+    assert body_of(step).policy_items[: len(items)] == items
 
 
 def test_what_the_master_user_may_on_every_dataset_it_may_on_no_namespace() -> None:
     """A `*` at the end would give it WRITE, and where it may create ADMIN, on every namespace and on the instance."""
     wanted = DesiredState("cdapdev", "cdap", master_user="cdap", master_may_create=True)
-    steps = [step.body for levels, step in policies(wanted).items() if levels != ("instance",)]
+    steps = [body_of(step) for levels, step in policies(wanted).items() if levels != ("instance",)]
     for number, body in enumerate(steps, 1):
         body.id = number
     document = {"serviceName": "cdapdev", "policyVersion": 1, "serviceDef": service_definition(), "policies": steps}
@@ -222,19 +223,18 @@ def old_definition() -> dict[str, Any]:
 def test_the_definition_of_the_predecessor_grows_and_keeps_what_it_has() -> None:
     step = plan(DesiredState("cdapdev", "cdap"), CurrentState(old_definition(), None, ()))[0]
 
-    assert step.change is SetupAction.UPDATE
+    assert step.change is StepChange.UPDATE
     assert "let policies end at instance, namespace, application, dataset, program" in str(step)
-    assert isinstance(step.body, dict)
-    grown = {row["name"]: row for row in step.body["resources"]}
+    assert step.wanted is not None
+    grown = {row["name"]: row for row in step.wanted["resources"]}
     assert set(grown) == {row["name"] for row in service_definition()["resources"]}
     assert all(row["isValidLeaf"] for row in grown.values())
     for row in old_definition()["resources"]:
         assert grown[row["name"]] == {**row, "isValidLeaf": True}
-    assert step.body["implClass"] == "their.Lookup"
+    assert step.wanted["implClass"] == "their.Lookup"
     assert len({row["itemId"] for row in grown.values()}) == len(grown)
 
 
 def test_a_definition_that_grew_needs_nothing_more() -> None:
     once = plan(DesiredState("cdapdev", "cdap"), CurrentState(old_definition(), None, ()))[0]
-    assert isinstance(once.body, dict)
-    assert plan(DesiredState("cdapdev", "cdap"), CurrentState(once.body, None, ()))[0].change is SetupAction.KEEP
+    assert plan(DesiredState("cdapdev", "cdap"), CurrentState(once.wanted, None, ()))[0].change is StepChange.KEEP

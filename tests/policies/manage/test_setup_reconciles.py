@@ -12,15 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.engine import AccessRequest, PolicyEngine
-from ranger_cdap.policies.manage.service_setup import (
-    CurrentState,
-    DesiredState,
-    PolicyStep,
-    ServiceStep,
-    SetupAction,
-    Step,
-    plan,
-)
+from ranger_cdap.policies.manage.service_setup import plan
+from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource
@@ -47,16 +41,17 @@ class Ranger:
 
     def setup(self, wanted: DesiredState) -> list[Step]:
         """Carry out the plan, and return the steps that change something."""
-        changes = (SetupAction.CREATE, SetupAction.UPDATE)
+        changes = (StepChange.CREATE, StepChange.UPDATE)
         steps = [step for step in plan(wanted, self.state) if step.change in changes]
         for step in steps:
-            match step:
-                case ServiceStep(body=body):
+            body = step.wanted or {}
+            match step.kind, step.change:
+                case "service", _:
                     self.configs = body["configs"]
-                case PolicyStep(change=SetupAction.CREATE, body=policy):
-                    self.policies.append(replaced(policy, id=len(self.policies) + 1))
-                case PolicyStep(body=policy):
-                    self.put(policy)
+                case "policy", StepChange.CREATE:
+                    self.policies.append(replaced(msgspec.convert(body, Policy), id=len(self.policies) + 1))
+                case "policy", _:
+                    self.put(msgspec.convert(body, Policy))
         return steps
 
     def put(self, policy: Policy) -> None:
@@ -196,10 +191,10 @@ def test_a_policy_that_decides_otherwise_gets_nothing_and_a_person_is_asked(edit
             **{"resources": {"instance": PolicyResource(values=["cdap"])}, **edit},
         )
     )
-    (step,) = (step for step in plan(wanted("bob"), ranger.state) if isinstance(step, PolicyStep))
-    assert step.change is SetupAction.BLOCKED
+    (step,) = (step for step in plan(wanted("bob"), ranger.state) if step.kind == "policy")
+    assert step.change is StepChange.BLOCKED
     assert said in step.detail
-    assert step.body == ranger.policies[0]
+    assert msgspec.convert(step.there, Policy) == ranger.policies[0]
 
 
 def test_a_disabled_policy_still_loses_what_setup_gave() -> None:

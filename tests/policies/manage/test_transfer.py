@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import servicedef
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.policies.manage.policy_collection import PolicyCollection
+from ranger_cdap.policies.manage.step import StepChange
 from ranger_cdap.policies.manage.strict_text import parse_text, write_json
-from ranger_cdap.policies.manage.transfer import TransferAction, body, plan, portable
+from ranger_cdap.policies.manage.transfer import body, plan, portable
 from ranger_cdap.ranger_model.decode import decode_service_policies
 
 READ = {"type": "read", "isAllowed": True}
@@ -69,7 +70,7 @@ def test_what_only_the_server_knows_stays_there() -> None:
 def test_what_people_write_travels(more: dict[str, Any]) -> None:
     (name,) = more
     (step,) = plan(travelled([policy(**more)]), [policy()])
-    assert (step.change, step.differs) == (TransferAction.UPDATE, (name,))
+    assert (step.change, step.detail) == (StepChange.UPDATE, f"differs in {name}")
 
 
 def test_a_policy_is_known_by_name_and_zone() -> None:
@@ -79,7 +80,7 @@ def test_a_policy_is_known_by_name_and_zone() -> None:
         "keep policy `a`",
         "update policy `c`: differs in isEnabled",
         "create policy `b` in zone `z`",
-        "extra policy `b`: is not in the file",
+        "keep policy `b`: is not in the file",
     ]
 
 

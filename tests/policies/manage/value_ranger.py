@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ranger_cdap.policies.client.ranger_roles import RoleRecord
-from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleAction, RoleStep
-from ranger_cdap.policies.manage.transfer import TransferAction
+from ranger_cdap.policies.manage.role_plan import FoundRoles
+from ranger_cdap.policies.manage.step import Step, StepChange
 from ranger_cdap.ranger_model.role import RoleMember
 
 Json = dict[str, Any]
@@ -25,31 +25,29 @@ class ValueRanger:
     def found(self) -> FoundRoles:
         return FoundRoles(dict(self.roles), [dict(one) for one in self.policies])
 
-    def carry_out(self, steps: Sequence[RoleStep], *, stop_after: int = 1000) -> None:
+    def carry_out(self, steps: Sequence[Step], *, stop_after: int = 1000) -> None:
         for step in [one for one in steps if one.changes][:stop_after]:
             self._make(step)
 
-    def _make(self, step: RoleStep) -> None:
-        match step.action:
-            case RoleAction.CREATE:
-                assert step.role not in self.roles
-                self.roles[step.role] = RoleRecord(name=step.role, description=step.detail)
-            case RoleAction.GRANT | RoleAction.REVOKE:
-                role = self.roles[step.role]
+    def _make(self, step: Step) -> None:
+        match step.kind, step.change:
+            case "role", StepChange.CREATE:
+                assert step.name not in self.roles
+                self.roles[step.name] = RoleRecord(name=step.name, description=step.detail)
+            case "role", StepChange.UPDATE:
+                role = self.roles[step.name]
                 for kind in ("users", "groups", "roles"):
-                    named, kept = getattr(step.members, kind), getattr(role, kind)
-                    rest = [one for one in kept if one.name not in named]
-                    added = [RoleMember(name=one) for one in named] if step.action is RoleAction.GRANT else []
-                    setattr(role, kind, [*rest, *added])
-            case RoleAction.DELETE:
-                assert not any(step.role in item.get("roles", []) for one in self.policies for item in items(one))
-                del self.roles[step.role]
-            case RoleAction.POLICY:
-                assert step.policy is not None
-                there, wanted = step.policy.there, step.policy.wanted
+                    added, removed, there = getattr(step.adds, kind), getattr(step.removes, kind), getattr(role, kind)
+                    rest = [one for one in there if one.name not in (*added, *removed)]
+                    setattr(role, kind, [*rest, *(RoleMember(name=one) for one in added)])
+            case "role", _:
+                assert not any(step.name in item.get("roles", []) for one in self.policies for item in items(one))
+                del self.roles[step.name]
+            case "policy", change:
+                there, wanted = step.there, step.wanted
                 if there is not None:
                     self.policies = [one for one in self.policies if one["id"] != there["id"]]
-                if step.policy.change is not TransferAction.DELETE:
+                if change is not StepChange.DELETE:
                     assert wanted is not None
                     number = there["id"] if there else 1 + max((one["id"] for one in self.policies), default=0)
                     new = {**wanted, "id": number}

@@ -177,7 +177,7 @@ ANSWERS = {
     b"HTTP/1.1 403 No\r\n\r\n": "does not let the caller request policies (HTTP 403)",
     b"HTTP/1.1 404 No\r\n\r\n": "has no `/cdap/v1/refresh` (HTTP 404)",
     b"HTTP/1.1 421 No\r\n\r\n": "add the name to its `service.hosts`",
-    b"HTTP/1.1 429 No\r\n\r\n": "raise the caller's `rate`",
+    b"HTTP/1.1 429 No\r\n\r\n": "look at what else uses that caller",
     b"HTTP/1.1 500 Failed\r\n\r\n": "failed (HTTP 500); see its log",
     b"HTTP/1.1 503 Busy\r\n\r\n": "is overloaded (HTTP 503)",
 }

@@ -92,8 +92,7 @@ def role_world(server: EmbeddedAdmin, directory: Path, **service: Any) -> Iterat
                 "port": 0,
                 "callers": CALLERS,
                 "events_dir": directory / "events",
-                "grants": "bridge",
-                "roles": "bridge",
+                "grants": "bridge-with-roles",
                 "bridge_username": "bridge",
                 "bridge_password": PASSWORD,
             }

@@ -9,11 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.config import PluginSettings, RangerSettings, ServiceSettings, Settings
 from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.errors import ConfigError
 from ranger_cdap.ranger_model.policy import PolicyItem
-from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.service.grants.role_book import description_of_made
 from tests.authz.fixtures import Json
 from tests.service.fixtures import World
@@ -319,19 +316,9 @@ def test_unless_configured_otherwise_roles_are_kept_in_ranger(world: World, path
 
 
 def test_unless_configured_otherwise_no_role_is_granted_anything(role_admin: EmbeddedAdmin, tmp_path: Path) -> None:
-    with role_world(role_admin, tmp_path, roles="off") as world:
+    with role_world(role_admin, tmp_path, grants="bridge") as world:
         world.admin.roles.create(SERVICE, "devs")
         datasets = {"instance": "cdap", "namespace": "ns1", "dataset": "*"}
         world.write(datasets, item("alice", "read", "admin", delegate=True))
         answer = world.ask("grant", request(principal=DEVS))
         assert answer["reason"].endswith("grants from CDAP are for users only, not for a role")
-
-
-def test_roles_without_grants_are_refused_at_the_start(tmp_path: Path) -> None:
-    settings = Settings(
-        plugin=PluginSettings(cache_dir=tmp_path),
-        ranger=RangerSettings(url="http://127.0.0.1:9", attempts=1),
-        service=ServiceSettings(port=0, roles="bridge", events_dir=tmp_path),
-    )
-    with pytest.raises(ConfigError, match=r'needs `service.grants = "bridge"`'):
-        DecisionService(settings, refresh_in_background=False)

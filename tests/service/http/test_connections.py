@@ -143,7 +143,7 @@ def asked(connection: socket.socket) -> int:
 
 
 def test_idle_connections_make_room_and_the_oldest_goes_first(tmp_path: Path, connect: Connect) -> None:
-    with serving(READ_AND_WRITE, tmp_path, max_connections=6) as world:
+    with serving(READ_AND_WRITE, tmp_path, limits=ServiceLimits(connections=6)) as world:
         held = [connect(world) for _ in range(3)]
         assert [asked(connection) for connection in held] == [200, 200, 200]
         assert asked(held[0]) == 200  # the second is the longest idle now
@@ -172,7 +172,7 @@ def test_what_is_being_answered_is_not_closed(tmp_path: Path, connect: Connect) 
     body = json.dumps(ENFORCE_KV).encode()
     plugins = plugin_manager(entry_points=False)
     plugins.register(slow)
-    with serving(READ_AND_WRITE, tmp_path, plugins=plugins, max_connections=4) as world:
+    with serving(READ_AND_WRITE, tmp_path, plugins=plugins, limits=ServiceLimits(connections=4)) as world:
         held = [connect(world) for _ in range(2)]
         for connection in held:
             connection.sendall(head("POST /cdap/v1/enforce HTTP/1.1", f"Content-Length: {len(body)}") + body)
@@ -186,7 +186,7 @@ def test_what_is_being_answered_is_not_closed(tmp_path: Path, connect: Connect) 
 @pytest.mark.parametrize("half", ["GET /health/live HTTP/1.1", "POST /cdap/v1/hello HTTP/1.1"])
 def test_half_a_request_holds_no_place(tmp_path: Path, connect: Connect, half: str) -> None:
     """Whoever asks whole requests keeps their connection, whatever others of their address leave unfinished."""
-    with serving(READ_AND_WRITE, tmp_path, max_connections=8, limits=ServiceLimits(stop_seconds=0.1)) as world:
+    with serving(READ_AND_WRITE, tmp_path, limits=ServiceLimits(connections=8, stop_seconds=0.1)) as world:
         asking = connect(world)
         for _ in range(12):
             unfinished = connect(world)
@@ -196,7 +196,7 @@ def test_half_a_request_holds_no_place(tmp_path: Path, connect: Connect, half: s
 
 
 def test_an_early_refusal_of_half_a_request_leaves_no_place_held(tmp_path: Path, connect: Connect) -> None:
-    with serving(READ_AND_WRITE, tmp_path, max_connections=4) as world:
+    with serving(READ_AND_WRITE, tmp_path, limits=ServiceLimits(connections=4)) as world:
         for _ in range(6):
             refused = connect(world)
             refused.sendall(head("POST /nowhere HTTP/1.1", "Content-Length: 2"))

@@ -6,15 +6,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.config import CallerSettings, Secret, ServiceSettings
+from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.reply import Refused
 from ranger_cdap.service.http.shares import Shares
-from tests.service.fixtures import CALLERS, READ_AND_WRITE, secret_of, serving
+from tests.service.fixtures import READ_AND_WRITE, secret_of, serving
 
 ASKS = {"user": {"name": "evaluate"}, "context": {"serviceName": "cdapdev"}}
 
@@ -38,7 +38,7 @@ def asks(shares: Shares, who: str) -> bool:
 @given(st.lists(st.floats(0, 3), max_size=60), st.integers(1, 7))
 def test_in_no_time_more_than_its_rate_and_one_second_in_advance(pauses: list[float], rate: int) -> None:
     clock = Clock()
-    shares = Shares(ServiceSettings(rate=rate), 256, clock)
+    shares = Shares(ServiceSettings(), ServiceLimits(rate=rate), clock)
     answered: list[float] = []
     for pause in pauses:
         clock.now += pause
@@ -53,32 +53,29 @@ def test_in_no_time_more_than_its_rate_and_one_second_in_advance(pauses: list[fl
 
 
 def test_each_caller_has_its_own_share() -> None:
-    shares = Shares(ServiceSettings(rate=1), 256, Clock())
+    shares = Shares(ServiceSettings(), ServiceLimits(rate=1), Clock())
     assert [asks(shares, who) for who in ("a", "a", "b", "b", "10.0.0.1")] == [True, False, True, False, True]
 
 
-def caller(name: str, rate: int | None, *roles: Any) -> CallerSettings:
-    return CallerSettings(name=name, roles=roles, secret=Secret(secret_of(name)), rate=rate)
+def caller(name: str, *roles: Any) -> CallerSettings:
+    return CallerSettings(name=name, roles=roles, secret=Secret(secret_of(name)))
 
 
 @pytest.mark.parametrize(
     ("one", "limited"),
     [
-        (caller("x", None, "evaluate"), True),
-        (caller("x", 0, "evaluate"), False),
-        (caller("x", None, "enforce"), False),
-        (caller("x", None, "enforce", "evaluate"), False),
-        (caller("x", 1, "enforce"), True),
+        (caller("x", "evaluate"), True),
+        (caller("x", "enforce"), False),
+        (caller("x", "enforce", "evaluate"), False),
     ],
 )
-def test_cdap_is_not_limited_unless_it_is_said(one: CallerSettings, limited: bool) -> None:
-    shares = Shares(ServiceSettings(rate=1, callers=(one,)), 256, Clock())
+def test_cdap_is_not_limited(one: CallerSettings, limited: bool) -> None:
+    shares = Shares(ServiceSettings(callers=(one,)), ServiceLimits(rate=1), Clock())
     assert all(asks(shares, "x") for _ in range(50)) is not limited
 
 
 def test_one_caller_has_half_of_what_is_answered_at_once() -> None:
-    settings = ServiceSettings(rate=0, callers=(caller("cdap", None, "enforce"),))
-    shares = Shares(settings, 4, Clock())
+    shares = Shares(ServiceSettings(callers=(caller("cdap", "enforce"),)), ServiceLimits(requests=4), Clock())
     with ExitStack() as under_way:
         for who in ("a", "a", "b", "b", "cdap", "cdap", "cdap"):
             under_way.enter_context(shares.taking(who))
@@ -87,10 +84,9 @@ def test_one_caller_has_half_of_what_is_answered_at_once() -> None:
 
 
 def test_whoever_has_had_its_share_is_told_when_to_come_back(tmp_path: Path) -> None:
-    callers = tuple(msgspec.structs.replace(one, rate=3) if one.name == "evaluate" else one for one in CALLERS)
-    with serving(READ_AND_WRITE, tmp_path, callers=callers) as world:
+    with serving(READ_AND_WRITE, tmp_path, limits=ServiceLimits(rate=3)) as world:
         answers = [world.ask("evaluate", "POST", "/authz/v1/authorize", ASKS) for _ in range(6)]
-        others = [world.ask("delegate", "POST", "/authz/v1/authorize", ASKS) for _ in range(6)]
+        others = [world.ask("delegate", "POST", "/authz/v1/authorize", ASKS) for _ in range(3)]
 
     refused = [answer for answer in answers if answer.status == 429]
     assert len(refused) in (2, 3)  # what comes together meanwhile
@@ -101,6 +97,6 @@ def test_whoever_has_had_its_share_is_told_when_to_come_back(tmp_path: Path) -> 
 
 def test_so_is_an_address_that_tries_secrets(tmp_path: Path) -> None:
     """Wrong secrets come out of the share of the address, so that they cannot be tried one after another."""
-    with serving(READ_AND_WRITE, tmp_path, rate=5) as world:
+    with serving(READ_AND_WRITE, tmp_path, limits=ServiceLimits(rate=5)) as world:
         statuses = [world.ask(None, "GET", "/openapi.json", Authorization="Basic eDp5").status for _ in range(20)]
     assert set(statuses) == {401, 429}

@@ -26,7 +26,7 @@ HOUR, YEAR_9999 = 3600, 253_402_300_799
 
 
 def tokens() -> Tokens:
-    found = published_keys(document(row(RSA_KEY, "rsa"), row(EC_KEY, "ec")), ("RS256", "ES256"))
+    found = published_keys(document(row(RSA_KEY, "rsa"), row(EC_KEY, "ec")))
     keys = FetchedKeys(lambda: found, poll_interval=300.0, max_staleness=86_400.0)
     keys.refresh()
     return Tokens(keys, ISSUER, AUDIENCE)

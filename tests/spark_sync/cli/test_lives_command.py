@@ -29,7 +29,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     directory = tmp_path_factory.mktemp("state")
     directory.chmod(0o700)
-    DeltaLedger(directory, "cdap").record([LedgerChange(life.entity, (life,)) for life in LIVES])
+    DeltaLedger(directory, "cdap").record([LedgerChange(None, life) for life in LIVES])
     config = directory.parent / "c.toml"
     config.write_text(f'[cdap]\ninstance = "cdap"\n[sync]\nstate_dir = "{directory}"\n', encoding="utf-8")
     return config

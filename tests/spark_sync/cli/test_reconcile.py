@@ -15,13 +15,13 @@ from spark_sync.cli import status as status_command
 from spark_sync.cli.lives import print_changes
 from spark_sync.cli.reconcile import print_comparison, to_json
 from spark_sync.ledger.life import State
-from spark_sync.reconcile.drift import DriftFinding, find_drift
+from spark_sync.reconcile.drift import DriftFinding
 from spark_sync.reconcile.overrides import assign, forget
 from spark_sync.reconcile.reconcile import gather_facts
 from spark_sync.reconcile.repair import RepairAction
 from spark_sync.status import StatusReport
 from tests.spark_sync.grants.fixtures import item
-from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, inventory, ours, row
+from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, find_drift, inventory, ours, row
 
 EDITED = ours(policy_items=[item("bob", "read")])
 TABLE = Invocation()
@@ -124,16 +124,16 @@ def test_former_names_of_drift_stay_in_json() -> None:
 
 def test_what_an_assignment_and_forgetting_say(capsys: pytest.CaptureFixture[str]) -> None:
     lives = [row(State.APPLIED)]
-    print_changes(TABLE, assign(KV, lives, "bob", ALL, non_creators=(), decided=0).lives)
+    print_changes(TABLE, assign(KV, lives, "bob", ALL, non_creators=(), decided=0))
     assert capsys.readouterr().out.splitlines() == [
         "dataset:ns1.kv: the grant of `alice` is to be revoked",
         "dataset:ns1.kv: `bob` is its creator; their grant is pending",
         "the next `ranger-cdap sync run` sends it",
     ]
-    print_changes(TABLE, forget(KV, [row(State.UNCONFIRMED)], decided=0).lives)
+    print_changes(TABLE, forget(KV, [row(State.UNCONFIRMED)], decided=0))
     assert capsys.readouterr().out == "dataset:ns1.kv: it has no creator\n"
     contested = row(State.CONTESTED, creator=None, candidates=("alice", "bob"), former="alice", revoke=True)
-    print_changes(TABLE, assign(KV, [contested], "bob", ALL, non_creators=(), decided=0).lives)
+    print_changes(TABLE, assign(KV, [contested], "bob", ALL, non_creators=(), decided=0))
     assert "the grant of `alice` is to be revoked" in capsys.readouterr().out
 
 
@@ -173,7 +173,7 @@ def test_the_state_of_the_job_for_people(capsys: pytest.CaptureFixture[str]) -> 
         "oldest pending: application:ns1.shop for `alice`, for 1 day, 1:01:00",
         "dead letters: 4 lines were rejected",
         "policy 9 is there",
-        "`ranger-cdap sync assign ENTITY USER --why TEXT`",
+        "`ranger-cdap sync assign ENTITY USER --reason TEXT`",
     ):
         assert line in text
 

@@ -64,12 +64,12 @@ def test_the_queries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         row(State.BLOCKED, EntityId("dataset", ("ns1", "a"))),
     ]
     former = [replace(life, state=State.FAILED, reason="former") for life in lives]
-    ledger.record([LedgerChange(life.entity, (life,)) for life in former[:4]])
+    ledger.record([LedgerChange(None, life) for life in former[:4]])
     ledger.maintain(now=BEGUN, keep_days=365)
     # Newer than those that were moved into `ledger`, and not yet moved themselves.
-    ledger.record([LedgerChange(life.entity, (life,)) for life in former[2:]])
-    ledger.record([LedgerChange(life.entity, (life,)) for life in lives])
-    ledger.record([LedgerChange(life.entity, dropped=(9,)) for life in lives])
+    ledger.record([LedgerChange(None, life) for life in former[2:]])
+    ledger.record([LedgerChange(None, life) for life in lives])
+    ledger.record([LedgerChange(replace(life, number=9), None) for life in lives])
     began = bought.begun.time
     ledger.add_events(
         [

@@ -12,10 +12,11 @@ from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, S
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.policy_rest import PolicyRest, policy_rest
 from spark_sync.grants.push import Pushed, push
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
-from spark_sync.grants.writer import PolicyRest, carry_out
+from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, Life, State
@@ -110,9 +111,8 @@ class MemoryLedger:
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.records += 1
-        for change in changes:
-            for life in change.lives:
-                self.rows[life.entity, life.number] = life
+        for life in (change.after for change in changes if change.after):
+            self.rows[life.entity, life.number] = life
 
     def states(self) -> Counter[State]:
         return Counter(life.state for life in self.rows.values())
@@ -176,7 +176,13 @@ def pushed(
 ) -> Pushed:
     configured, executor = settings(ranger, **sync), StepExecutor(size, patience)
     planning = plan_settings(configured, unchanged_accesses)
-    return push(ledger, configured, by or ranger.sync, planning=planning, executor=executor)
+    return push(ledger, by or ranger.sync, planning, executor=executor)
+
+
+def push_by(configured: Settings, ledger: MemoryLedger, by: PolicyRest | None = None, **more: Any) -> Pushed:
+    """Push into the Ranger Admin of the settings."""
+    with policy_rest(configured, by) as rest:
+        return push(ledger, rest, plan_settings(configured), **more)  # type: ignore[arg-type]
 
 
 def states(found: Pushed) -> list[State]:

@@ -129,9 +129,8 @@ class World:
         try:
             found = push(
                 self.ledger,  # type: ignore[arg-type]
-                RUN,
                 self.ranger,
-                planning=self.planning(planning),
+                self.planning(planning),
                 executor=StepExecutor(1, 0.0),
             )
             assert found.error is None
@@ -210,7 +209,7 @@ class Histories(RuleBasedStateMachine):
     def regrant(self) -> None:
         planning = self.world.planning(self.planning)
         known = survey(self.world.ledger.rows.values(), self.world.policies(), None, planning)
-        self.world.write(*(after for _, after in changes_of(known, planning)))
+        self.world.write(*(change.after for change in changes_of(known, planning)))
         self.settled = False
 
     @rule(entity=st.sampled_from(ENTITIES), user=st.sampled_from(USERS))
@@ -245,8 +244,8 @@ class Histories(RuleBasedStateMachine):
         life = self.world.current(entity)
         if self.accesses and life is not None and life.creator != user and life.state not in DOUBTED_STATES:
             lives, terms = self.world.lives(entity), self.planning.terms
-            change = assign(entity, lives, user, self.accesses, non_creators=(), decided=0, terms=terms)
-            self.world.write(*change.lives)
+            changes = assign(entity, lives, user, self.accesses, non_creators=(), decided=0, terms=terms)
+            self.world.write(*(change.after for change in changes))
             self.settled = False
 
     @rule(kill_at=st.integers(0, 12))

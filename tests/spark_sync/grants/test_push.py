@@ -15,6 +15,7 @@ from ranger_cdap.errors import RequestRejected
 from ranger_cdap.policies.client.ranger_admin import RangerAdmin
 from spark_sync.grants import push as pushing
 from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.policy_rest import policy_rest
 from spark_sync.grants.push import push
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.ledger.life import PUSH_STATES, Life, State
@@ -89,7 +90,8 @@ def test_the_rate_holds_for_all_threads_together(ranger: Ranger) -> None:
     ledger = MemoryLedger(datasets(8))
     began = time.monotonic()
     configured = settings(ranger, rate=16)
-    push(ledger, configured, planning=plan_settings(configured, unchanged_accesses))  # type: ignore[arg-type]
+    with policy_rest(configured) as rest:
+        push(ledger, rest, plan_settings(configured, unchanged_accesses))  # type: ignore[arg-type]
     assert time.monotonic() - began >= 7 / 16
     assert ledger.owes_nothing
 

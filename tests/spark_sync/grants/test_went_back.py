@@ -12,6 +12,7 @@ from ranger_cdap.cdap.grant import CREATORS_LABEL, FORMER_LABEL, grant_guid
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, guid_of
 from spark_sync.grants.went_back import sentence, went_back
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import MANUAL_TERMS, RELEASED, Life, State
 from tests.spark_sync.grants.fixtures import ALL, item, life, resource
 
@@ -97,11 +98,11 @@ def test_what_only_a_restore_explains_is_healed_and_all_else_is_an_edit(name: st
     lives, there, wanted = CASES[name]
     policies = {each.guid: each for each in there}
     healed = went_back([(each, policies.get(guid_of(each, "cdap"))) for each in lives], policies, "cdap")
-    assert (healed and {before.entity.parts[-1]: _said(after) for before, after in healed}) == wanted
+    assert (healed and {before.entity.parts[-1]: _said(after) for before, after, _ in healed}) == wanted
 
 
 def test_the_sentence_counts_what_is_revoked_and_what_is_written() -> None:
-    assert sentence([(A, A), (replace(B, state=State.CLOSED), B), (C, C)]) == (
+    assert sentence([LedgerChange(A, A), LedgerChange(replace(B, state=State.CLOSED), B), LedgerChange(C, C)]) == (
         "Ranger went back to an older state, as after a restore: 2 lost or older grants to write again,"
         " 1 ended or taken ones to revoke again"
     )

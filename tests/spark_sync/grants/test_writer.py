@@ -25,7 +25,6 @@ from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.refusals import RESOURCE_TAKEN
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.writer import carry_out
-from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, State
 from spark_sync.ledger.life_changes import restored
 from spark_sync.reconcile.overrides import retry
@@ -222,7 +221,7 @@ def test_what_a_person_gives_back_after_a_doubt_is_brought_up_to_date(ranger: Ra
 
     def look() -> None:
         seen = observe.look(ledger, ranger.sync, planning).changed  # type: ignore[arg-type]
-        ledger.record([LedgerChange(each.entity, (each,)) for each in seen])
+        ledger.record(seen)
 
     if not blocked:
         look()

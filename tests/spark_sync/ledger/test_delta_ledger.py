@@ -303,3 +303,15 @@ def test_what_is_forgotten_changes_nothing(tmp_path: Path) -> None:
     )
     fold_new(ledger, settings)
     assert ledger.lives(list(State)) == lives
+
+
+def test_lives_of_very_many_entities_are_found(tmp_path: Path) -> None:
+    """A condition with so many names takes minutes, or crashes DataFusion."""
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+    ledger = DeltaLedger(tmp_path, "cdap")
+    some = [EntityId("dataset", ("ns1", f"d{n}")) for n in range(30)]
+    many = [EntityId("dataset", ("ns1", f"d{n}")) for n in range(20, 50_000)]
+    ledger.enter_baseline(1, some)
+    assert [life.entity for life in ledger.find_lives(entities=many, states=[State.KNOWN])] == some[20:]
+    assert ledger.find_lives(entities=many, creators=["alice"]) == []

@@ -728,8 +728,8 @@ def test_a_contested_life_that_had_a_grant_keeps_what_it_had() -> None:
 def test_what_no_event_supports_any_more_is_dropped() -> None:
     """As if its events came from a source that is no longer configured."""
     (unconfirmed,) = fold(DATASET, events(["alice+ 110-115 !500"]), [], JOURNALLED)
-    assert refold(History(DATASET, (), (unconfirmed,)), JOURNALLED) == LedgerChange(DATASET, (), (1,))
-    assert refold(History(DATASET, (), ()), JOURNALLED) is None
+    assert refold(History(DATASET, (), (unconfirmed,)), JOURNALLED) == [LedgerChange(unconfirmed, None)]
+    assert refold(History(DATASET, (), ()), JOURNALLED) == []
 
 
 # Laws, over whatever may have happened.

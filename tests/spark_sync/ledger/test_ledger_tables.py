@@ -89,12 +89,14 @@ def lives_of_any_text(draw: st.DrawFn) -> Life:
 def test_a_life_of_any_text_comes_back_and_selects_no_other(lives: list[Life]) -> None:
     with new_directory() as directory:
         ledger = DeltaLedger(directory, "cdap")
-        ledger.record(LedgerChange(life.entity, (life,)) for life in lives)
+        ledger.record(LedgerChange(None, life) for life in lives)
         assert by_key(ledger.lives(list(State))) == by_key(lives)
         for entity in {life.entity for life in lives}:
-            assert by_key(ledger.lives_of(entity)) == by_key(life for life in lives if life.entity == entity)
+            assert by_key(ledger.find_lives(entities=[entity])) == by_key(
+                life for life in lives if life.entity == entity
+            )
         gone = lives[0]
-        ledger.record([LedgerChange(gone.entity, dropped=(gone.number,))])
+        ledger.record([LedgerChange(gone, None)])
         assert by_key(ledger.lives(list(State))) == by_key(lives[1:])
 
 
@@ -103,12 +105,17 @@ def test_a_life_of_any_text_comes_back_and_selects_no_other(lives: list[Life]) -
 def test_an_event_of_any_text_is_new_once_and_is_no_other(events: list[EntityEvent]) -> None:
     *known, other = events
     found: list[History] = []
+
+    def noted(history: History) -> list[LedgerChange]:
+        found.append(history)
+        return []
+
     with new_directory() as directory:
         ledger = DeltaLedger(directory, "cdap")
         assert ledger.add_events(known) == len(known)
         assert ledger.add_events(known) == 0
         assert ledger.add_events([*reversed(events)]) == 1
-        ledger.fold(found.append)
+        ledger.fold(noted)
         rows = list(LedgerTables(directory).query("SELECT * FROM events"))
     assert Counter(map(event_of, rows)) == Counter(events)
     assert {history.entity for history in found} == {event.entity for event in events}
@@ -123,7 +130,7 @@ def test_an_event_of_any_text_is_new_once_and_is_no_other(events: list[EntityEve
 def test_an_instance_of_any_name_has_its_own_rows(instance: str, tmp_path: Path) -> None:
     mine, other = DeltaLedger(tmp_path, instance), DeltaLedger(tmp_path, "cdap")
     life = Life(EntityId("dataset", ("n", "d")), 1, "alice", BEGUN, State.PENDING)
-    mine.record([LedgerChange(life.entity, (life,))])
+    mine.record([LedgerChange(None, life)])
     mine.enter_baseline(7, [EntityId("namespace", ("n",))], journals={"'": '"'})
     assert (len(mine.lives(list(State))), other.lives(list(State))) == (2, [])
     assert (mine.baseline(), other.baseline()) == (Baseline(7, {"'": '"'}), None)
@@ -149,9 +156,10 @@ class Model:
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         for change in changes:
-            for number in change.dropped:
-                self.lives.pop((change.entity, number), None)
-            self.lives |= {(life.entity, life.number): life for life in change.lives}
+            if change.after:
+                self.lives[change.after.entity, change.after.number] = change.after
+            else:
+                self.lives.pop((change.life.entity, change.life.number), None)
 
     def enter_baseline(self, entities: Iterable[EntityId]) -> None:
         for entity in entities:
@@ -167,17 +175,21 @@ class Model:
 
 
 ENTITIES = [EntityId("dataset", ("n", name)) for name in "abc"]
-CHANGE = st.builds(
-    lambda entity, numbers, dropped, state, creator: LedgerChange(
-        entity, tuple(Life(entity, number, creator, BEGUN, state) for number in numbers), tuple(dropped)
-    ),
+SOME = st.builds(
+    lambda entity, number, state, creator: Life(entity, number, creator, BEGUN, state),
     st.sampled_from(ENTITIES),
-    st.sets(st.integers(1, 3), max_size=2),
-    st.sets(st.integers(1, 3), max_size=2),
+    st.integers(1, 3),
     st.sampled_from([State.PENDING, State.APPLIED, State.UNCONFIRMED, State.BLOCKED]),
     st.sampled_from(["alice", "bob"]),
 )
-RECORD = st.lists(CHANGE, min_size=1, max_size=4)
+CHANGE = st.one_of(SOME.map(lambda life: LedgerChange(None, life)), SOME.map(lambda life: LedgerChange(life, None)))
+RECORD = st.lists(CHANGE, min_size=1, max_size=8)
+
+
+def some_life(entity: EntityId, number: int = 1, creator: str = "alice", state: State = State.PENDING) -> Life:
+    return Life(entity, number, creator, BEGUN, state)
+
+
 TIDY, MAINTAIN = "tidy", "maintain"
 
 
@@ -198,7 +210,9 @@ def agrees(ledger: DeltaLedger, model: Model) -> None:
     some = (State.PENDING, State.UNCONFIRMED)
     assert plain(ledger.lives(some)) == {key: life for key, life in model.lives.items() if life.state in some}
     for entity in ENTITIES:
-        assert plain(ledger.lives_of(entity)) == {key: life for key, life in model.lives.items() if key[0] == entity}
+        assert plain(ledger.find_lives(entities=[entity])) == {
+            key: life for key, life in model.lives.items() if key[0] == entity
+        }
     for entities, states, creators in WANTED:
         assert plain(ledger.find_lives(entities=entities, states=states, creators=creators)) == {
             key: life
@@ -224,8 +238,8 @@ STEP = st.one_of(RECORD, RECORD, st.sampled_from([TIDY, MAINTAIN]), st.sets(st.s
 
 @pytest.mark.slow
 @given(steps=st.lists(STEP, max_size=8))
-@example(steps=[set(ENTITIES), *([LedgerChange(entity, dropped=(1,))] for entity in ENTITIES[:2]), TIDY])
-@example(steps=[[LedgerChange(ENTITIES[0], dropped=(1,))], {ENTITIES[0]}])
+@example(steps=[set(ENTITIES), *([LedgerChange(some_life(entity), None)] for entity in ENTITIES[:2]), TIDY])
+@example(steps=[[LedgerChange(some_life(ENTITIES[0]), None)], {ENTITIES[0]}])
 @settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @pytest.mark.usefixtures("few_files")
 def test_the_newest_change_counts(steps: list[Any]) -> None:
@@ -265,9 +279,12 @@ def filled(ledger: DeltaLedger, model: Model) -> None:
     """Lives in `ledger`, newer ones of some of them in `changes`, dropped ones, and first ones."""
     a, b, c = ENTITIES
     for changes in (
-        [LedgerChange(e, tuple(Life(e, n, "alice", BEGUN, State.PENDING) for n in (1, 2))) for e in (a, b)],
-        [LedgerChange(a, (Life(a, 1, "bob", BEGUN, State.APPLIED),), (2,)), LedgerChange(b, dropped=(1,))],
-        [LedgerChange(c, (Life(c, 1, "alice", BEGUN, State.BLOCKED),))],
+        [LedgerChange(None, some_life(entity, number)) for entity in (a, b) for number in (1, 2)],
+        [
+            LedgerChange(None, some_life(a, creator="bob", state=State.APPLIED)),
+            *(LedgerChange(some_life(entity, number), None) for entity, number in ((a, 2), (b, 1))),
+        ],
+        [LedgerChange(None, some_life(c, state=State.BLOCKED))],
     ):
         ledger.record(changes)
         model.record(changes)
@@ -362,7 +379,7 @@ def test_rows_are_read_as_they_were_written_wherever_they_were_moved(
         ]
         for name, schema, rows, read, moved in written:
             known = {str(n): row | {"instance": str(n)} for n, row in enumerate(rows)}
-            tables.append(name, batches(schema, known.values()))
+            tables.write(name, batches(schema, known.values()))
             for again in (False, True):
                 if again:
                     tables.rewrite(name, moved)
@@ -490,7 +507,7 @@ def test_a_copy_put_in_place_of_an_open_ledger_is_noticed(tmp_path: Path, direct
     filled(ledger, model)
     shutil.copytree(state, copy, ignore=shutil.ignore_patterns("notes"))
     before = ledger.lives(list(State))
-    ledger.record([LedgerChange(life.entity, (replace(life, reason="later"),)) for life in before])
+    ledger.record([LedgerChange(None, replace(life, reason="later")) for life in before])
     note_versions(ledger)
     for table in copy.iterdir():
         if directories == "new":
@@ -516,7 +533,7 @@ def test_on_a_full_disk_all_of_a_change_counts_or_nothing(tmp_path: Path) -> Non
     ledger, model = DeltaLedger(tmp_path, "cdap"), Model()
     filled(ledger, model)
     many = [EntityId("dataset", ("n", f"d{n}")) for n in range(300)]
-    written = [LedgerChange(e, (Life(e, 1, os.urandom(64).hex(), BEGUN, State.PENDING),)) for e in many]
+    written = [LedgerChange(None, some_life(each, creator=os.urandom(64).hex())) for each in many]
     failed = 0
     for most in (0, 1, 100, 1_000, 4_000, 8_000, 16_000, 30_000, 10_000_000):
         try:
@@ -548,7 +565,7 @@ os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
 try:
     ledger = DeltaLedger(Path(sys.argv[1]), "cdap")
     print(len(ledger.lives(list(State))))
-    ledger.record([LedgerChange(entity, (Life(entity, 1, "a", Position(1, False, "", ""), State.PENDING),))])
+    ledger.record([LedgerChange(None, Life(entity, 1, "a", Position(1, False, "", ""), State.PENDING))])
 except SyncError as e:
     print(e)
 """

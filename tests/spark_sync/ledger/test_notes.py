@@ -80,7 +80,7 @@ def test_a_note_of_another_form_is_an_error_and_no_guess(tmp_path: Path) -> None
 def test_a_hundred_thousand_files_are_loaded_in_a_blink(tmp_path: Path) -> None:
     tables = LedgerTables(tmp_path)
     paths = (f"/var/lib/ranger-cdap/events/{n:020d}.jsonl" for n in range(100_000))
-    tables.append("files", batches(FILES, ({"source": "s", "path": path} for path in paths)))
+    tables.write("files", batches(FILES, ({"source": "s", "path": path} for path in paths)))
     notes, begin = Notes(tables, "cdap"), time.process_time()
     assert len(notes.files_read("s")) == 100_000
     assert time.process_time() - begin < 3  # 0.3 s on an idle machine

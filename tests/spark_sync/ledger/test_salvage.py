@@ -22,7 +22,7 @@ def table_of(directory: Path, commits: int) -> dict[int, Path]:
     """A table with one row in each file, and the file of each row."""
     tables, files = LedgerTables(directory), dict[int, Path]()
     for number in range(1, commits + 1):
-        tables.append("files", batches(FILES, [{"source": "s", "path": str(number)}]))
+        tables.write("files", batches(FILES, [{"source": "s", "path": str(number)}]))
         (files[number],) = {*(directory / "files").glob("*.parquet")} - {*files.values()}
     return files
 

@@ -19,6 +19,7 @@ from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, Life, State
+from spark_sync.reconcile.drift import DriftFinding, drift_of, survey
 
 ALL = ("read", "write", "admin", "execute")
 KV = EntityId("dataset", ("ns1", "kv"))
@@ -58,9 +59,10 @@ def changed(lives: Iterable[Life], changes: Iterable[LedgerChange]) -> list[Life
     """The ledger after these changes."""
     rows = {(life.entity, life.number): life for life in lives}
     for change in changes:
-        for number in change.dropped:
-            rows.pop((change.entity, number), None)
-        rows |= {(life.entity, life.number): life for life in change.lives}
+        if change.after:
+            rows[change.after.entity, change.after.number] = change.after
+        else:
+            rows.pop((change.life.entity, change.life.number), None)
     return [rows[key] for key in sorted(rows)]
 
 
@@ -118,4 +120,11 @@ def push(lives: Iterable[Life], ranger: RangerInMemory) -> list[Life]:
     owed = [life for life in before if life.state in PUSH_STATES]
     lanes = (list(steps) for _, steps in groupby(plan(owed, SETTINGS), key=lambda step: step.life.entity))
     outcomes = StepExecutor(1, 0).carry_out(lanes, ranger)
-    return changed(before, [LedgerChange(life.entity, (life,)) for _, life, *_ in outcomes])
+    return changed(before, [LedgerChange(None, life) for _, life, *_ in outcomes])
+
+
+def find_drift(
+    lives: Iterable[Life], policies: Iterable[Policy], inventory: Inventory | None, settings: PlanSettings
+) -> list[DriftFinding]:
+    """All differences, by entity."""
+    return [found for facts in survey(lives, policies, inventory, settings) for found in drift_of(facts, settings)]

@@ -16,7 +16,7 @@ from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from spark_sync.reconcile.cdap_existence import MOST_FAILURES, Shown, ask, existence_queries, oldest_author, proved
 from spark_sync.reconcile.confirmation import CdapAnswer
-from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
+from spark_sync.sources.cdap_http import CdapHttp
 
 CDAP = "https://cdap.example:11015"
 NS = f"{CDAP}/v3/namespaces"
@@ -50,7 +50,7 @@ def answer_default(cdap: responses.RequestsMock, status: int = 200, name: str = 
 
 
 def asked(*entities: EntityId, may_get: Callable[[EntityId], bool] = lambda _: True) -> dict[EntityId, CdapAnswer]:
-    with CdapHttp(CDAP, limits=HttpLimits(attempts=1)) as http:
+    with CdapHttp(CDAP, attempts=1) as http:
         return ask(entities, http, may_get)
 
 

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.config import CdapSettings, ConfirmSettings, Secret, Settings, SourceSettings, SyncSettings
-from ranger_cdap.errors import ConfigError, SyncError
+from ranger_cdap.errors import ConfigError
 from ranger_cdap.service.events.watermark import WATERMARK, Watermark
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Position, Stage
+from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.notes import Notes
 from spark_sync.reconcile.confirmation import SOURCE, CdapAnswer
 from spark_sync.reconcile.confirmation_round import (
-    FILE,
     FIRST_PAUSE,
     LONGEST_PAUSE,
     LastQuestion,
@@ -153,9 +154,15 @@ def exist(entities: Sequence[EntityId]) -> dict[EntityId, CdapAnswer]:
     return dict.fromkeys(entities, CdapAnswer(True, "alice", 50))
 
 
+def notes(settings: Settings) -> Notes:
+    return Notes(LedgerTables(settings.sync.state_dir), "cdap")
+
+
 def confirmed(settings: Settings, journal: Journal, lives: Sequence[Life], look: Any = exist) -> list[EntityEvent]:
     known = watermarks.read(settings.sync.sources)
-    return confirm_round(settings, lives, known, now=NOW, look=look, clock=journal.clock, sleep=journal.sleep)
+    return confirm_round(
+        settings, notes(settings), lives, known, now=NOW, look=look, clock=journal.clock, sleep=journal.sleep
+    )
 
 
 def test_the_answers_are_dated_by_the_journal_before_and_after(settings: Settings, journal: Journal) -> None:
@@ -201,7 +208,8 @@ def test_without_the_time_of_a_journal_nothing_is_asked(settings: Settings, jour
 
 def test_a_journal_that_was_replaced_since_the_run_began_dates_nothing(settings: Settings, journal: Journal) -> None:
     known = {"cdap": Watermark(1, "b" * 32, NOW, True)}
-    found = confirm_round(settings, [life()], known, now=NOW, look=never, clock=journal.clock, sleep=journal.sleep)
+    times: Any = {"now": NOW, "clock": journal.clock, "sleep": journal.sleep}
+    found = confirm_round(settings, notes(settings), [life()], known, look=never, **times)
     assert found == []
 
 
@@ -226,18 +234,6 @@ def test_answers_without_a_later_time_are_discarded_and_asked_for_again(
     journal.every, journal.journal = 0.5, JOURNAL
     journal.write()
     assert len(confirmed(settings, journal, [life()])) == 1
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"dataset:ns1.kv":{"at":"x"}}'])
-def test_a_memory_that_cannot_be_read_costs_a_question(settings: Settings, journal: Journal, content: str) -> None:
-    (settings.sync.state_dir / FILE).write_text(content)
-    assert len(confirmed(settings, journal, [life()])) == 1
-
-
-def test_a_memory_that_cannot_be_written_ends_the_run(settings: Settings, journal: Journal) -> None:
-    (settings.sync.state_dir / FILE).mkdir()
-    with pytest.raises(SyncError, match="cannot be written"):
-        confirmed(settings, journal, [life()])
 
 
 def test_over_http_with_the_decision_service(settings: Settings, journal: Journal) -> None:

@@ -44,7 +44,7 @@ def ledger_with(settings: Settings, *lives: Life) -> None:
     from spark_sync.ledger.ledger_version import note_versions
 
     ledger = DeltaLedger(settings.sync.state_dir, "cdap")
-    ledger.record(LedgerChange(life.entity, (life,)) for life in lives)
+    ledger.record(LedgerChange(None, life) for life in lives)
     ahead = EntityEvent(KV, ChangeKind.CREATE, Stage.REQUEST, "carol", NOW + 60_000, NOW + 60_500, "records", "e1")
     ledger.add_events([ahead, replace(ahead, id="e2", started=NOW - 60_000, ended=NOW - 59_000)])
     note_versions(ledger)
@@ -69,8 +69,8 @@ def test_a_contested_entity_is_assigned_and_the_audit_says_why(settings: Setting
     ledger_with(settings, CONTESTED)
     for user, more in (("mallory", {"why": "x"}), ("bob", {})):
         with pytest.raises(InvalidInput):
-            manual.assign(settings, KV, user, now=NOW, **more)  # type: ignore[arg-type]
-    (life,) = manual.assign(settings, KV, "bob", now=NOW, why="ticket 4711")
+            manual.override(settings, KV, user, now=NOW, **more)  # type: ignore[arg-type]
+    ((_, life, _),) = manual.override(settings, KV, "bob", now=NOW, why="ticket 4711")
     assert (life.number, life.creator, life.state, life.candidates) == (1, "bob", State.PENDING, ())
     assert settings.audit.file is not None
     (record,) = map(json.loads, settings.audit.file.read_text().splitlines())
@@ -86,8 +86,8 @@ def test_a_baseline_has_versions_and_does_not_outlive_its_journal(settings: Sett
     watermark(settings, "a" * 32)
     enter_baseline(settings, Inventory("cdap", NOW - 1000, (KV, LIB), {LIB: ("1.0.0", "2.0.0")}))
     ledger = DeltaLedger(settings.sync.state_dir, "cdap")
-    assert [life.versions for life in ledger.lives_of(LIB)] == [("1.0.0", "2.0.0")]
-    assert [life.versions for life in ledger.lives_of(KV)] == [None]
+    assert [life.versions for life in ledger.find_lives(entities=[LIB])] == [("1.0.0", "2.0.0")]
+    assert [life.versions for life in ledger.find_lives(entities=[KV])] == [None]
     assert (status(settings, now=NOW).baseline, status(settings, now=NOW).journal_lost) == (
         NOW - 1000,
         False,

@@ -13,12 +13,13 @@ from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.observe import observed
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.drift import RELEASED, find_drift, survey
+from spark_sync.reconcile.drift import RELEASED, survey
 from spark_sync.reconcile.inventory import listings
 from spark_sync.reconcile.repair import RepairAction, Repairs, actions, repair_all
 from tests.spark_sync.grants.fixtures import item, resource
-from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, changed, inventory, ours, row
+from tests.spark_sync.reconcile.drift_fixtures import ALL, APP, KV, SETTINGS, changed, find_drift, inventory, ours, row
 
 WIDENED = ours(policy_items=[*ours().policy_items, item("bob", "read")])
 EDITED = ours(policy_items=[item("bob", "read")])
@@ -167,7 +168,7 @@ def test_a_taken_right_that_is_adopted_counts_as_what_was_written() -> None:
     taken = row(State.BLOCKED, taken="taken: `admin` disabled policy 7", reason="taken: `admin` disabled policy 7")
     disabled = ours(is_enabled=False)
     (change,) = repaired(ADOPT, [taken], [disabled], None).changes
-    (life,) = change.lives
+    life = change.after
     assert (life.state, life.taken) == (State.APPLIED, "")
     assert observed(life, disabled, SETTINGS) == life
 
@@ -175,13 +176,13 @@ def test_a_taken_right_that_is_adopted_counts_as_what_was_written() -> None:
 def test_what_is_adopted_is_remembered_as_it_stands() -> None:
     policy = ours(policy_items=[item("alice", "write", "read")], version=12)  # two were taken
     (change,) = repaired(ADOPT, [APPLIED], [policy], None).changes
-    (life,) = change.lives
+    life = change.after
     assert (life.applied, life.written) == (("read", "write"), content_of(policy))
     assert (life.policy_id, life.policy_version) == (7, 12)
 
 
 def test_what_is_adopted_in_place_of_a_known_life_began_with_it_and_replaces_it() -> None:
-    (change,) = repaired(ADOPT, [KNOWN], [ours(number=3)], None).changes
-    (life,) = change.lives
-    assert change.dropped == (1,)
+    dropped, change = repaired(ADOPT, [KNOWN], [ours(number=3)], None).changes
+    assert dropped == LedgerChange(KNOWN, None)
+    life = change.after
     assert (life.begun, life.accesses) == (KNOWN.begun, ALL)

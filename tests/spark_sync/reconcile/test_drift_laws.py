@@ -21,7 +21,7 @@ from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import NO_ACCESS_BY_PROFILE
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
-from spark_sync.reconcile.drift import Drift, find_drift, survey
+from spark_sync.reconcile.drift import Drift, survey
 from spark_sync.reconcile.reconcile import lives_to_compare
 from spark_sync.reconcile.repair import RepairAction, Repairs, repair_all
 from tests.spark_sync.grants.fixtures import item, resource
@@ -33,6 +33,7 @@ from tests.spark_sync.reconcile.drift_fixtures import (
     SETTINGS,
     RangerInMemory,
     changed,
+    find_drift,
     inventory,
     ours,
     push,
@@ -227,7 +228,7 @@ def large_worlds(draw: st.DrawFn) -> World:
 def test_what_is_not_read_of_a_large_ledger_makes_no_difference(world: World, named: set[EntityId]) -> None:
     with TemporaryDirectory() as directory:
         ledger = DeltaLedger(Path(directory), "cdap")
-        ledger.record([LedgerChange(life.entity, (life,)) for life in world.lives])
+        ledger.record([LedgerChange(None, life) for life in world.lives])
         compared = lives_to_compare(ledger, world.policies, "cdap", named)
     event("all are read" if len(compared) == len(world.lives) else "some are read")
     found, expected = (find_drift(lives, world.policies, None, GIVING) for lives in (compared, world.lives))

@@ -17,7 +17,7 @@ from ranger_cdap.cdap.inventory import read_inventory
 from ranger_cdap.cli.main import main
 from ranger_cdap.errors import CdapError, CdapForbidden, CdapUnreachable, ConfigError, InvalidInput
 from spark_sync.reconcile.inventory import MARGIN, take_inventory, write_inventory
-from spark_sync.sources.cdap_http import CdapHttp, HttpLimits
+from spark_sync.sources.cdap_http import CdapHttp
 
 NOW = 1_795_233_600_000
 NS = "/v3/namespaces"
@@ -120,7 +120,7 @@ def cdap() -> Iterator[Cdap]:
 
 
 def entities_of(cdap: Cdap, **given: Any) -> set[EntityId]:
-    with CdapHttp(cdap.url, limits=HttpLimits(read_timeout=5.0, attempts=1)) as http:
+    with CdapHttp(cdap.url, read_timeout=5.0, attempts=1) as http:
         found = take_inventory(http, instance="cdap", now=NOW, **given).entities
     assert len(found) == len(set(found))
     return set(found)
@@ -134,7 +134,7 @@ def test_everything_that_cdap_6_has(cdap: Cdap) -> None:
 
 
 def versions_of(cdap: Cdap) -> dict[str, tuple[str, ...]]:
-    with CdapHttp(cdap.url, limits=HttpLimits(attempts=1)) as http:
+    with CdapHttp(cdap.url, attempts=1) as http:
         found = take_inventory(http, instance="cdap", now=NOW).versions
     return {str(entity): versions for entity, versions in found.items()}
 
@@ -265,7 +265,7 @@ def test_a_namespace_is_one_segment_of_the_path(cdap: Cdap) -> None:
 
 def test_nobody_there() -> None:
     with (
-        CdapHttp("http://127.0.0.1:9", limits=HttpLimits(attempts=1)) as http,
+        CdapHttp("http://127.0.0.1:9", attempts=1) as http,
         pytest.raises(CdapUnreachable, match="was refused"),
     ):
         take_inventory(http, instance="cdap", now=NOW)

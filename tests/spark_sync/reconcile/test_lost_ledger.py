@@ -19,7 +19,7 @@ from ranger_cdap.errors import LedgerLost
 from ranger_cdap.service.events.event_files import INCOMING, EventFiles
 from ranger_cdap.service.events.watermark import JOURNAL_ID
 from spark_sync.ledger.life import State
-from spark_sync.reconcile.manual import forget
+from spark_sync.reconcile.manual import override
 from spark_sync.reconcile.repair import RepairAction
 from spark_sync.status import status
 from tests.spark_sync.conftest import PASSWORD, WITHOUT_SPARK, Ranger
@@ -141,7 +141,7 @@ def test_a_restored_ledger_whose_event_files_are_gone_grants_nothing(site: Site)
 
 def test_what_was_pending_in_a_restored_ledger_has_no_creator_afterwards(site: Site) -> None:
     site.live()
-    forget(site.settings, DS1, now=NOW)
+    override(site.settings, DS1, None, now=NOW)
     run(site.settings, WITHOUT_SPARK)
     site.delete_files()
     site.restore()
@@ -184,7 +184,7 @@ def test_a_restored_ledger_is_noticed_by_policies_that_it_does_not_know(site: Si
 
 def test_policies_alone_settle_what_was_pending(site: Site) -> None:
     site.live(named=True)
-    forget(site.settings, DS1, now=NOW)
+    override(site.settings, DS1, None, now=NOW)
     run(site.settings, WITHOUT_SPARK)
     site.delete_files()
     site.restore()

@@ -18,7 +18,7 @@ from ranger_cdap.errors import AuditSinkError, ConfigError, InvalidInput, Ledger
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile import manual
-from spark_sync.reconcile.override_audit import Override, account, audit_record
+from spark_sync.reconcile.override_audit import account, audit_record
 from tests.disk_faults import full_disk
 from tests.spark_sync.reconcile.drift_fixtures import KV, changed, row
 
@@ -32,8 +32,8 @@ class LedgerInMemory:
 
     rows: list[Life]
 
-    def lives_of(self, entity: EntityId) -> list[Life]:
-        return [life for life in self.rows if life.entity == entity]
+    def find_lives(self, *, entities: Collection[EntityId]) -> list[Life]:
+        return [life for life in self.rows if life.entity in entities]
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.rows = changed(self.rows, changes)
@@ -63,8 +63,8 @@ def audited(settings: Settings) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def assign(settings: Settings, user: str, **more: Any) -> Collection[Life]:
-    return manual.assign(settings, KV, user, now=NOW, **more)
+def assign(settings: Settings, user: str, **more: Any) -> list[Life | None]:
+    return [change.after for change in manual.override(settings, KV, user, now=NOW, **more)]
 
 
 def test_an_assignment_says_who_when_and_why(settings: Settings, ledger: LedgerInMemory) -> None:
@@ -78,7 +78,7 @@ def test_an_assignment_says_who_when_and_why(settings: Settings, ledger: LedgerI
 
 
 def test_forgetting_is_audited_too(settings: Settings, ledger: LedgerInMemory) -> None:
-    manual.forget(settings, KV, now=NOW)
+    manual.override(settings, KV, None, now=NOW)
     (found,) = audited(settings)
     assert (ledger.rows[0].state, found["access"]) == (State.KNOWN, "forget")
     assert found["reason"] == "no creator any more (before: contested, candidates: alice, bob)"
@@ -87,10 +87,10 @@ def test_forgetting_is_audited_too(settings: Settings, ledger: LedgerInMemory) -
 @pytest.mark.parametrize(
     ("user", "more", "message"),
     [
-        ("bob", {}, "is contested; give the reason for the audit with --why"),
-        ("bob", {"why": "  "}, "--why"),
+        ("bob", {}, "is contested; give the reason for the audit with --reason"),
+        ("bob", {"why": "  "}, "--reason"),
         ("mallory", {"why": "x"}, "is not a candidate"),
-        ("mallory", {"anyone": True}, "--why"),
+        ("mallory", {"anyone": True}, "--reason"),
     ],
 )
 def test_what_is_refused_changes_nothing_and_leaves_no_record(
@@ -152,5 +152,5 @@ def test_the_record_names_who_called_sudo(settings: Settings, monkeypatch: pytes
     monkeypatch.delenv("SUDO_USER", raising=False)
     plain = account()
     monkeypatch.setenv("SUDO_USER", "carol")
-    record = audit_record(settings, Override("assign", CONTESTED, "bob", ""), now=NOW)
+    record = audit_record(settings, CONTESTED, "bob", "", now=NOW)
     assert record.reqUser == f"{plain} (sudo: carol)"

@@ -43,11 +43,11 @@ SUSPENDED = row(State.SUSPENDED, policy_id=-1, policy_version=-1, written="", ap
 TO_SUSPEND = row(State.SUSPENDED, revoke=True)
 
 
-def assigned(lives: list[Life], user: str = "bob", **more: bool) -> LedgerChange:
+def assigned(lives: list[Life], user: str = "bob", **more: bool) -> list[LedgerChange]:
     return assign(KV, lives, user, ALL, non_creators=NEVER, decided=DECIDED, **more)
 
 
-def forgotten(lives: list[Life]) -> LedgerChange:
+def forgotten(lives: list[Life]) -> list[LedgerChange]:
     return forget(KV, lives, decided=DECIDED)
 
 
@@ -112,7 +112,7 @@ ASSIGNED = {
 
 @pytest.mark.parametrize(("lives", "after"), ASSIGNED.values(), ids=ASSIGNED)
 def test_assign(lives: list[Life], after: str) -> None:
-    assert told(changed(lives, [assigned(lives)])) == after
+    assert told(changed(lives, assigned(lives))) == after
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_nothing_is_assigned_where_the_profile_gives_nothing() -> None:
 def test_the_former_creator_loses_his_grant_before_the_next_one_gets_his() -> None:
     before = [row(State.APPLIED)]
     ranger = RangerInMemory([ours()])
-    after = push(changed(before, [assigned(before)]), ranger)
+    after = push(changed(before, assigned(before)), ranger)
     assert told(after) == "1 closed alice, 2 applied bob"
     assert {who for _, who, _ in ranger.holdings()} == {"bob"}
 
@@ -152,7 +152,7 @@ def test_the_former_creator_loses_his_grant_before_the_next_one_gets_his() -> No
 def test_the_next_creator_does_not_wait_for_what_people_edited() -> None:
     before = [row(State.APPLIED)]
     ranger = RangerInMemory([ours(policy_items=[*ours().policy_items, item("carol", "read")])])
-    after = push(changed(before, [assigned(before)]), ranger)
+    after = push(changed(before, assigned(before)), ranger)
     assert told(after).startswith("1 closed alice")
     assert told(after).endswith("2 applied bob")
     held = {(who, access) for _, who, access in ranger.holdings()}
@@ -177,7 +177,7 @@ def test_a_doubted_life_is_assigned_to_a_candidate_only_unless_to_anyone(life: L
             assigned([life], user)
     else:
         assert assigned([life], user) == assigned([life], user, anyone=True)
-    after = changed([life], [assigned([life], user, anyone=True)])
+    after = changed([life], assigned([life], user, anyone=True))
     assert (after[-1].creator, after[-1].state, after[-1].source) == (user, State.PENDING, MANUAL)
     assert (after[-1].candidates, after[-1].former, after[-1].revoke) == ((), "", False)
 
@@ -186,18 +186,18 @@ def test_a_contested_life_without_candidates_is_assigned_to_anyone_only_when_tol
     nobody = replace(CONTESTED, candidates=())
     with pytest.raises(InvalidInput, match="none are known"):
         assigned([nobody], "alice")
-    assert told(changed([nobody], [assigned([nobody], "alice", anyone=True)])) == "1 pending alice"
+    assert told(changed([nobody], assigned([nobody], "alice", anyone=True))) == "1 pending alice"
 
 
 @pytest.mark.parametrize("life", [TO_REVOKE, TO_SUSPEND], ids=["contested", "suspended"])
 def test_who_had_the_grant_keeps_the_policy_and_anyone_else_gets_another(life: Life) -> None:
     """A run may have been killed between its decision and the revocation: the policy is still there."""
     kept, ranger = [life], RangerInMemory([ours()])
-    kept = push(changed(kept, [assigned(kept, "alice")]), ranger)
+    kept = push(changed(kept, assigned(kept, "alice")), ranger)
     assert told(kept) == "1 applied alice"
     assert {who for _, who, _ in ranger.holdings()} == {"alice"}
     given, ranger = [life], RangerInMemory([ours()])
-    given = push(changed(given, [assigned(given, "bob", anyone=True)]), ranger)
+    given = push(changed(given, assigned(given, "bob", anyone=True)), ranger)
     assert told(given[1:]) == "2 applied bob"
     assert given[0].state is State.CLOSED
     assert {who for _, who, _ in ranger.holdings()} == {"bob"}
@@ -220,7 +220,7 @@ def test_a_decision_about_a_doubted_life_outlasts_the_doubt(life: Life, assignin
     overlap = event(ChangeKind.DELETE, "bob", BEGUN + 5, BEGUN + 70)
     unclear = event(ChangeKind.DELETE, "bob", BEGUN + 200, DECIDED - 10, outcome=Outcome.UNCLEAR)
     before = [first, rival, overlap, unclear]
-    lives = changed([life], [assigned([life], "alice") if assigning else forgotten([life])])
+    lives = changed([life], assigned([life], "alice") if assigning else forgotten([life]))
     after = fold(KV, before, lives, HELD)
     assert [replace(each, versions=None) for each in after] == lives
     later = event(ChangeKind.DELETE, "bob", DECIDED + 10, DECIDED + 20)
@@ -246,7 +246,7 @@ FORGOTTEN = {
 
 @pytest.mark.parametrize(("lives", "after"), FORGOTTEN.values(), ids=FORGOTTEN)
 def test_forget(lives: list[Life], after: str) -> None:
-    assert told(changed(lives, [forgotten(lives)])) == after
+    assert told(changed(lives, forgotten(lives))) == after
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_what_a_person_decided_stands_until_the_entity_is_deleted(state: State, 
     """
     before = [row(state, candidates=("alice", "bob"))]
     change = assigned(before, anyone=True) if assigning else forgotten(before)
-    lives = changed(before, [change])
+    lives = changed(before, change)
     touched = event(ChangeKind.CREATE, "mallory", time, time)
     assert {life.creator for life in fold(KV, [touched], lives, HELD)} == {life.creator for life in lives}
     deleted = event(ChangeKind.DELETE, "mallory", time, time)

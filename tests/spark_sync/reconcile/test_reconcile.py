@@ -143,23 +143,24 @@ def test_what_people_did_in_ranger_and_what_they_say_about_it(
     with pytest.raises(InvalidInput, match=r"knows `dataset:ns1\.other`"):
         reconciled(settings, entities=[EntityId("dataset", ("ns1", "other"))])
 
-    manual.assign(settings, NS1, "bob", now=NOW)
-    manual.assign(settings, DS1, "bob", now=NOW)
+    manual.override(settings, NS1, "bob", now=NOW)
+    manual.override(settings, DS1, "bob", now=NOW)
     run(settings)
     assert ranger.grants() == {"ns1": "bob", "ds1 ns1": "bob"}
-    manual.forget(settings, NS1, now=NOW)
+    manual.override(settings, NS1, None, now=NOW)
     first = created(NS2)
     young = again(first, "alice", 99, by=NOW - 1 - first[-1]["record"]["ended"])
     deliver(inbox, "2.jsonl", ["garbage", young])
     run(settings)
     assert ranger.grants() == {"ds1 ns1": "bob"}
     assert [life.creator for life in all_lives(settings) if life.entity == NS1] == ["bob", None]
-    assert manual.retry(settings, []).pending == ()
-    assert [life.state for life in manual.retry(settings, [DS1]).not_stuck] == [State.APPLIED]
+    assert manual.retry(settings, []) == []
+    ((before, after, _),) = manual.retry(settings, [DS1])
+    assert (before, after.state) == (after, State.APPLIED)
     with pytest.raises(InvalidInput, match="is not in the ledger"):
         manual.retry(settings, [EntityId("dataset", ("ns1", "other"))])
     with lease(settings.sync.state_dir), pytest.raises(LeaseHeld):
-        manual.forget(settings, DS1, now=NOW)
+        manual.override(settings, DS1, None, now=NOW)
 
     found = status(settings, now=NOW)
     newest = max(created(entity)[-1]["record"]["started"] for entity in URIS)

@@ -36,7 +36,7 @@ from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, Life, State
 from spark_sync.ledger.life_changes import ended, restored, suspended
 from spark_sync.reconcile.drift import Drift, Facts, drift_of, survey
 from spark_sync.reconcile.overrides import assign, forget, retry
-from spark_sync.reconcile.regrant import record, regrants
+from spark_sync.reconcile.regrant import regrants
 from spark_sync.reconcile.repair import RepairAction, repair_all
 from tests.spark_sync.grants.fixtures import MemoryLedger, item
 from tests.spark_sync.reconcile.drift_fixtures import RangerInMemory, changed
@@ -226,9 +226,9 @@ class Regrants(RuleBasedStateMachine):
         accesses = load_profile(self.configured.profile).resultant(entity.type)
         with suppress(InvalidInput):
             lives, terms = self.lives(entity), self.configured.planning.terms
-            change = assign(entity, lives, user, accesses, non_creators=(), decided=0, anyone=True, terms=terms)
-            self.override(change)
-            for life in change.lives:
+            changes = assign(entity, lives, user, accesses, non_creators=(), decided=0, anyone=True, terms=terms)
+            self.override(changes)
+            for life in (change.after for change in changes if change.after):
                 self.wanted_again(life)
 
     @rule(entity=PLACES)
@@ -302,8 +302,9 @@ class Regrants(RuleBasedStateMachine):
     def regrant(self) -> None:
         configured = self.configured
         seen = look(self.ledger, self.ranger, configured.planning).changed
-        self.ledger.record([LedgerChange(life.entity, (life,)) for life in seen])
-        record(self.ledger, regrants(self.ledger, configured.settings, configured.planning, ranger=self.ranger))
+        self.ledger.record(seen)
+        policies = self.ranger.list_policies(configured.planning.service)
+        self.ledger.record(regrants(self.ledger, self.ranger, configured.planning, policies))
         self.push()
 
     # What all of them use.
@@ -319,7 +320,7 @@ class Regrants(RuleBasedStateMachine):
     def push(self) -> None:
         self.interrupted = True
         configured, executor = self.configured, StepExecutor(1, 0.0)
-        found = push(self.ledger, configured.settings, self.ranger, planning=configured.planning, executor=executor)
+        found = push(self.ledger, self.ranger, configured.planning, executor=executor)
         assert found.trouble == ""
         self.interrupted = False
 
@@ -337,11 +338,8 @@ class Regrants(RuleBasedStateMachine):
         if self.ours(life) is None and life.policy_id < 0:
             self.decided_by_people.discard((life.entity, life.number))
 
-    def override(self, change: LedgerChange) -> None:
-        for number in change.dropped:
-            del self.ledger.rows[change.entity, number]
-        for life in change.lives:
-            self.put(life)
+    def override(self, changes: list[LedgerChange]) -> None:
+        self.ledger.rows = {(life.entity, life.number): life for life in changed(self.ledger.rows.values(), changes)}
 
     def put(self, life: Life) -> None:
         self.ledger.rows[life.entity, life.number] = life

@@ -6,22 +6,17 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
-from ranger_cdap.errors import InvalidInput, NotReady, SyncError
-from ranger_cdap.policies.refresh.documents import pieces
-from ranger_cdap.policies.refresh.history import policies_at
+from ranger_cdap.errors import InvalidInput, SyncError
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.review.people import ReviewedUser
-from spark_sync.review.policies import load_policies
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.installed_conditions import INSTALLED
 from tests.spark_sync.review.test_review import ENTITIES, HEADER, asked, documents, line, triples
@@ -135,41 +130,6 @@ def plugin_settings(ranger: Ranger, tmp_path: Path) -> Settings:
     )
 
 
-def test_the_cache_decides_where_ranger_is_unavailable(plugin_settings: Settings) -> None:
-    nowhere = replace_ranger(plugin_settings, url="http://127.0.0.1:9")
-    with pytest.raises(NotReady, match=r"127\.0\.0\.1:9"):
-        load_policies(nowhere)
-    downloaded = load_policies(plugin_settings)
-    held = load_policies(nowhere)
-    assert held.documents == downloaded.documents
-    assert held.snapshot.versions == downloaded.snapshot.versions
-
-
-def test_the_policies_of_a_review_are_kept_in_the_history(plugin_settings: Settings, tmp_path: Path) -> None:
-    place = tmp_path / "history"
-    plugin = msgspec.structs.replace(plugin_settings.plugin, history_dir=place)
-    settings = msgspec.structs.replace(plugin_settings, plugin=plugin)
-    held = load_policies(settings)
-    later = time.time_ns() // 1_000_000 + 1
-    kept = policies_at(place, settings.ranger.service, later).documents
-    assert msgspec.json.decode(b"".join(pieces(kept.policies))) == msgspec.json.decode(
-        b"".join(pieces(held.documents.policies))
-    )
-
-
-def test_a_history_that_cannot_be_written_stops_no_review(
-    plugin_settings: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "history").write_text("a file")
-    plugin = msgspec.structs.replace(plugin_settings.plugin, history_dir=tmp_path / "history")
-    assert load_policies(msgspec.structs.replace(plugin_settings, plugin=plugin)).documents
-    assert "cannot be written" in caplog.text
-
-
-def replace_ranger(settings: Settings, **changes: Any) -> Settings:
-    return msgspec.structs.replace(settings, ranger=msgspec.structs.replace(settings.ranger, **changes))
-
-
 @pytest.mark.spark
 def test_the_command_on_a_small_cluster(plugin_settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "e.jsonl").write_text(HEADER + "".join(map(line, ENTITIES)), encoding="utf-8")
@@ -180,8 +140,8 @@ def test_the_command_on_a_small_cluster(plugin_settings: Settings, tmp_path: Pat
         f'[plugin]\nusername = "sync"\npassword = "env:PLUGIN_PASSWORD"\ncache_dir = "{plugin.cache_dir}"\n',
         encoding="utf-8",
     )
-    command = [sys.executable, "-m", "ranger_cdap", "--config", str(config), "--json", "review"]
-    options = ["--inventory", "e.jsonl", "--out", "out", "--master", MASTER]
+    command = [sys.executable, "-m", "ranger_cdap", "--config", str(config), "--json", "access"]
+    options = ["--format", "parquet", "--inventory", "e.jsonl", "--out", "out"]
     done = subprocess.run(
         [*command, *options],
         capture_output=True,

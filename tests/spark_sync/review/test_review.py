@@ -36,6 +36,7 @@ from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, units
 from spark_sync.review.people import ReviewedUser, named_users, people, read_users
 from spark_sync.spark.sent_policies import SentPolicies
 from tests.authz.fixtures import NOW, authorizer, policy
+from tests.cli.fixtures import named
 from tests.spark_sync.installed_conditions import INSTALLED
 
 DATASET = entity_id("dataset", ["ns1", "a.b"])
@@ -353,7 +354,8 @@ def command(tmp_path: Path) -> list[str]:
     config = tmp_path / "c.toml"
     config.write_text(f'[plugin]\ncache_dir = "{tmp_path / "cache"}"\n', encoding="utf-8")
     out = str(tmp_path / "out")
-    return ["--config", str(config), "review", "--inventory", str(tmp_path / "e.jsonl"), "--out", out]
+    words = ["--config", str(config), "access", "--format", "parquet", *named(tmp_path)]
+    return [*words, "--inventory", str(tmp_path / "e.jsonl"), "--out", out]
 
 
 @pytest.mark.parametrize(

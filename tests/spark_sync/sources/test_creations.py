@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ranger_cdap.cdap.creations import AccessRow, RequestRow, load_creations
+from ranger_cdap.cdap.creations import AccessLogRow, RequestRow, load_creations
 from ranger_cdap.cdap.profile import load_profile
 from spark_sync.ledger.event import ChangeKind
 from spark_sync.reconcile.inventory import listings
@@ -26,7 +26,7 @@ def test_a_request_row_names_every_part_of_its_entity_or_ends_all_of_that_type(r
 @pytest.mark.parametrize(
     "row", TABLE.http_access, ids=lambda row: f"{row.request.method} {row.request.uri} {row.entity.name}"
 )
-def test_a_row_of_the_access_log_can_name_every_part_of_its_entity(row: AccessRow) -> None:
+def test_a_row_of_the_access_log_can_name_every_part_of_its_entity(row: AccessLogRow) -> None:
     named = {*row.request.variables, *([row.entity.path[-1]] if row.response else [])}
     assert set(row.entity.path[1:]) <= named
 

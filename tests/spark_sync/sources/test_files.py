@@ -9,7 +9,7 @@ import pytest
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
-from spark_sync.sources.regular_files import check_path, has_others, list_files
+from spark_sync.sources.regular_files import has_others, list_files
 
 
 def source(path: Path) -> SourceSettings:
@@ -37,7 +37,7 @@ FINE = ["events", "events/*", "events/*.jsonl", "events/[ab].jsonl", "ev*/a.json
 
 @pytest.mark.parametrize("pattern", FINE)
 def test_regular_files_are_fine(events: Path, pattern: str) -> None:
-    check_path(source(events.parent / pattern))
+    list_files(source(events.parent / pattern))
 
 
 # Where a link stands, to what, and the paths that would follow it.
@@ -56,41 +56,41 @@ def test_a_link_ends_it_with_its_name(events: Path, case: str) -> None:
     (events.parent / link).symlink_to(events.parent / target)
     for path in paths:
         with pytest.raises(ConfigError, match=f"{link}`, of source `s`, is a symbolic link; only regular files"):
-            check_path(source(events.parent / path))
+            list_files(source(events.parent / path))
 
 
 def test_a_pipe_ends_it_too(events: Path) -> None:
     os.mkfifo(events / "pipe")
     with pytest.raises(ConfigError, match="pipe`, of source `s`, is not a regular file"):
-        check_path(source(events))
+        list_files(source(events))
 
 
 @pytest.mark.parametrize("name", ["1.jsonl.gz", "2.BZ2", "3.log.zst"])
 def test_what_is_compressed_ends_it_unless_the_pattern_leaves_it_out(events: Path, name: str) -> None:
     (events / name).write_bytes(b"")
     with pytest.raises(ConfigError, match=f"{name}`, of source `s`, is compressed"):
-        check_path(source(events))
-    check_path(source(events / "*.jsonl"))
+        list_files(source(events))
+    list_files(source(events / "*.jsonl"))
 
 
 def test_links_that_nothing_follows_are_fine(events: Path) -> None:
     (events / "latest.log").symlink_to(events / "a.jsonl")
     (events / ".incoming" / "x").symlink_to(events / "a.jsonl")
-    check_path(source(events / "*.jsonl"))
+    list_files(source(events / "*.jsonl"))
     (events / "latest.log").unlink()
-    check_path(source(events))
+    list_files(source(events))
 
 
 def test_the_directory_itself_may_be_a_link(events: Path) -> None:
     (events.parent / "named").symlink_to(events)
-    check_path(source(events.parent / "named"))
-    check_path(source(events.parent / "named" / "*.jsonl"))
+    list_files(source(events.parent / "named"))
+    list_files(source(events.parent / "named" / "*.jsonl"))
 
 
 @pytest.mark.parametrize("path", [None, Path("nowhere-at-all")])
 def test_no_directory(path: Path | None) -> None:
     with pytest.raises(ConfigError, match=r"needs `path`|does not exist"):
-        check_path(SourceSettings(name="s", kind="audit", path=path))
+        list_files(SourceSettings(name="s", kind="audit", path=path))
 
 
 # What is read of the files of `TREE`, by path or pattern.

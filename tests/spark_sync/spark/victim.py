@@ -68,7 +68,7 @@ def write_without_spark(directory: Path) -> None:
     ledger = DeltaLedger(directory, "cdap")
     ledger.enter_baseline(1, [entity])
     ledger.add_events([EntityEvent(entity, ChangeKind.CREATE, Stage.REQUEST, MARK, 2, 3, "source", "1")])
-    ledger.fold(lambda history: LedgerChange(entity, history.lives))
+    ledger.fold(lambda history: [LedgerChange(None, life) for life in history.lives])
     ledger.mark_folded(Scope(2, 2))
     ledger.notes.add_files("source", [f"/events/{MARK}"])
     note_versions(ledger)

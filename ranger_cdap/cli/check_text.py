@@ -1,0 +1,103 @@
+"""The answer of a permission check as text, with or without its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.tree import Tree
+
+from ranger_cdap.authz.denial_text import denial_by
+from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
+from ranger_cdap.cdap.requirements import with_sentence
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.engine import Problem
+from ranger_cdap.errors import suggestion
+from ranger_cdap.questions.answer_documents import explanation_document, verdict
+from ranger_cdap.questions.explanation import Explainer, Explanation, changes
+from ranger_cdap.questions.policy_index import PolicyIndex
+
+_STYLES = {True: "green", False: "red"}
+_MOST_POLICIES = 20
+
+
+def print_answer(invocation: Invocation, answer: Answer) -> None:
+    """Print the answer in one line, then one line per privilege that decided."""
+    invocation.console.print(_headline(answer))
+    for examined in answer.decided_by:
+        has = "has" if examined.held else "lacks"
+        who = "" if examined.person == answer.person else f"{examined.person} "
+        actions = examined.action if examined.held else " or ".join(examined.actions)
+        invocation.console.print(f"  {who}{has} {actions} on {examined.entity}: {_policy(examined)}")
+    if not answer.allowed and not answer.missing:
+        invocation.console.print(f"  {answer.reason}")
+
+
+def print_explanation(invocation: Invocation, answer: Answer, explainer: Explainer) -> None:
+    """Print every privilege that was evaluated, with its reasons; problems and unknown users as messages."""
+    tried = [[explainer.of(examined) for examined in alternative] for alternative in answer.alternatives]
+    decisive = [explainer.of(examined) for examined in answer.decided_by]
+    _warn(invocation, explainer.problems, [explanation for alternative in tried for explanation in alternative])
+    for person in dict.fromkeys(e.person for alternative in answer.alternatives for e in alternative):
+        if explainer.index.lacks_user(person):
+            near = suggestion(person, explainer.index.stored_users or ())
+            invocation.messages.print(f"warning: Ranger knows no user `{person}`{near}")
+    if invocation.as_json:
+        invocation.print_json(explanation_document(answer, tried, decisive, explainer.index))
+    else:
+        invocation.print_tree(_tree(answer, tried, decisive, explainer.index))
+
+
+def _headline(answer: Answer) -> str:
+    return f"{verdict(answer)}: {answer.person} {answer.operation} on {answer.entity}"
+
+
+def _policy(examined: EvaluatedPrivilege) -> str:
+    """Return `policy 12 (version 3)` and, if it denies, that; or that no policy matched."""
+    decision = examined.decision
+    if decision.policy_id < 0:
+        return decision.reason or "no policy matches"
+    return f"policy {decision.policy_id} (version {decision.policy_version}){denial_by(examined)}"
+
+
+def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[Explanation]) -> None:
+    """Print the problems of the policies involved and those of no single policy; of the others, print the number."""
+    looked_at = {entry.policy_id for explanation in tried for entry in explanation.others}
+    looked_at |= {explanation.examined.decision.policy_id for explanation in tried}
+    telling = [problem for problem in problems if problem.policy_id is None or problem.policy_id in looked_at]
+    for problem in telling:
+        invocation.messages.print(f"warning: {problem}")
+    if more := len(problems) - len(telling):
+        invocation.messages.print(f"note: problems with other policies: {more}; `ranger-cdap policies lint` shows them")
+
+
+def _tree(answer: Answer, tried: list[list[Explanation]], decisive: list[Explanation], index: PolicyIndex) -> Tree:
+    tree = Tree(_headline(answer))
+    if answer.missing or not answer.allowed or not answer.enforced:
+        tree.add(answer.reason)
+    for number, alternative in enumerate(tried, 1):
+        holds = "holds" if all(explanation.examined.held for explanation in alternative) else "does not hold"
+        branch = tree.add(f"alternative {number} {holds}")
+        for explanation in alternative:
+            leaf = branch.add(str(explanation), style=_STYLES[explanation.examined.held])
+            leaf.add(explanation.why, style="default")
+            for item in explanation.items:
+                place = (
+                    ""
+                    if item.policy_id == explanation.examined.decision.policy_id
+                    else f"{index.named(item.policy_id)}: "
+                )
+                leaf.add(f"{place}{item}", style="default")
+            for entry in explanation.others[:_MOST_POLICIES]:
+                leaf.add(f"{index.named(entry.policy_id)} {entry.outcome}: {entry.reason}", style="dim")
+            if (more := len(explanation.others) - _MOST_POLICIES) > 0:
+                leaf.add(f"and {more} more policies", style="dim")
+    head, advice = changes(answer, decisive)
+    if advice:
+        branch = tree.add(head)
+        for change in advice:
+            branch.add(change)
+    if answer.requirements:
+        branch = tree.add("required by")
+        for requirement in answer.requirements:
+            branch.add(with_sentence(requirement))
+    return tree

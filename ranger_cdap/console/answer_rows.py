@@ -1,0 +1,87 @@
+"""Answers as pages show them: the very rows of the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ranger_cdap.analysis.access_row import AccessRow
+from ranger_cdap.cdap.answer import Answer
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.questions.access_holders import AccessHolder
+from ranger_cdap.questions.explanation import Explanation
+from ranger_cdap.questions.policy_index import PolicyIndex
+
+
+class AskAnswer(msgspec.Struct, frozen=True):
+    """A permission check, the privileges of each alternative with their reasons, and what would reverse it."""
+
+    answer: Answer
+    alternatives: Sequence[Sequence[Explanation]]
+    changes: Sequence[str]
+    index: PolicyIndex
+
+
+class WhoAnswer(msgspec.Struct, frozen=True):
+    """Holders of access to an entity, or rows of a pattern; the other sequence is empty."""
+
+    entity: EntityId | EntityPattern
+    accesses: Sequence[str]
+    index: PolicyIndex
+    notes: Sequence[str]
+    holders: Sequence[AccessHolder] = ()
+    rows: Sequence[AccessRow] = ()
+
+
+class WhatAnswer(msgspec.Struct, frozen=True):
+    """All access of a user, and the access that denials and exceptions take away."""
+
+    user: str
+    groups: Sequence[str]
+    roles: Sequence[str]
+    allowed: Sequence[AccessRow]
+    denied: Sequence[AccessRow]
+    notes: Sequence[str]
+
+
+class ImpactAnswer(msgspec.Struct, frozen=True):
+    """Access that a file of policies gains and loses."""
+
+    service: str
+    rows: Sequence[AccessRow]
+    notes: Sequence[str]
+
+    def changed(self, *, gained: bool) -> list[AccessRow]:
+        """Return the rows that are gained, or those that are lost."""
+        return [row for row in self.rows if row.gained is gained]
+
+
+class PolicyProblem(msgspec.Struct, frozen=True):
+    """A problem with a policy, or with a whole set."""
+
+    policy_id: int | None
+    policy_name: str
+    place: str
+    code: str
+    message: str
+
+
+class StatusAnswer(msgspec.Struct, frozen=True):
+    """The policies, how fresh they are and what is wrong with them, and the configuration of decisions."""
+
+    service: str
+    state: str
+    decides: bool
+    reason: str
+    version: int | None
+    confirmed: str
+    cache_problem: str
+    problem_count: int
+    problems: list[PolicyProblem]
+    instance: str
+    profile: str
+    enforcement: str
+    everything_enforced: bool
+    master: str

@@ -1,0 +1,174 @@
+"""Answers of the console: those of the commands.
+
+Each function returns None if the form has a problem, which is then in the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import PurePath
+from typing import Final
+
+from ranger_cdap.analysis.impact import impact
+from ranger_cdap.analysis.report import impact_rows
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.console.answer_rows import AskAnswer, ImpactAnswer, WhatAnswer, WhoAnswer
+from ranger_cdap.console.forms import ConsoleForm, asked_holders, asked_matrix, asked_operation, asked_user
+from ranger_cdap.console.uploads import UploadedFile
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
+from ranger_cdap.policies.manage.policy_file import download_of
+from ranger_cdap.policies.manage.saved_policy import saved_download
+from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.policies.refresh.fixed import documents
+from ranger_cdap.questions.access_holders import access_holders
+from ranger_cdap.questions.explanation import Explainer, changes
+from ranger_cdap.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
+from ranger_cdap.questions.impact_text import request_text
+from ranger_cdap.questions.known_user import KnownUser, PolicyView
+from ranger_cdap.questions.namespace_matrix import NamespaceMatrix, namespace_matrix
+from ranger_cdap.questions.reach_questions import reached
+from ranger_cdap.ranger_model.decode import decode_service_policies
+
+MOST_NOTES: Final = 100
+FILE: Final = "file"
+"""Field of the form for an uploaded file."""
+
+
+def ask_answer(form: ConsoleForm, authorizer: Authorizer) -> AskAnswer | None:
+    """Return a permission check with its reasons, as `ranger-cdap check --why`."""
+    asked = asked_operation(form, authorizer.decider.config.profile)
+    if asked is None:
+        return None
+    groups, entity = asked
+    return form.parsed("entity", lambda: _explained(form, authorizer, groups, entity))
+
+
+def _explained(form: ConsoleForm, authorizer: Authorizer, groups: list[str], entity: EntityId) -> AskAnswer:
+    answer = authorizer.explain(form.typed["user"], groups, form.typed["operation"], entity)
+    reasons = Explainer(authorizer, answer, groups)
+    tried = [[reasons.of(examined) for examined in alternative] for alternative in answer.alternatives]
+    _, reversing = changes(answer, [reasons.of(examined) for examined in answer.decided_by])
+    return AskAnswer(answer, tried, reversing, reasons.index)
+
+
+def who_answer(form: ConsoleForm, authorizer: Authorizer) -> WhoAnswer | None:
+    """Return who has access to an entity or to the entities of a pattern, as `ranger-cdap access --entity`.
+
+    Raises:
+        NotReady: there are no policies.
+    """
+    view = PolicyView.of(authorizer)
+    asked = asked_holders(form, view.engine)
+    if asked is None:
+        return None
+    entity, accesses = asked
+    if isinstance(entity, EntityPattern):
+        found = reached(view, accesses, pattern=entity)
+        return WhoAnswer(entity, accesses, view.index, (*found.errors, *view.notes), rows=found.allowed)
+    holders = tuple(access_holders(authorizer, entity, view.index))
+    return WhoAnswer(entity, accesses, view.index, view.notes, holders=holders)
+
+
+def what_answer(form: ConsoleForm, authorizer: Authorizer) -> WhatAnswer | None:
+    """Return what a user has access to, as `ranger-cdap access --user`.
+
+    Raises:
+        NotReady: there are no policies.
+    """
+    view = PolicyView.of(authorizer)
+    asked = asked_user(form, view.engine)
+    if asked is None:
+        return None
+    groups, accesses = asked
+    known = KnownUser.of(authorizer, view, form.typed["user"], groups)
+    found, subject = reached(view, accesses, known), known.subject
+    return WhatAnswer(
+        str(subject.user),
+        sorted(subject.groups),
+        sorted(view.engine.state.roles.of(subject.user, subject.groups)),
+        found.allowed,
+        found.denied,
+        (*found.errors, *known.notes, *view.notes),
+    )
+
+
+def matrix_answer(form: ConsoleForm, authorizer: Authorizer) -> NamespaceMatrix | None:
+    """Return the matrix of a namespace, as `ranger-cdap access`.
+
+    Raises:
+        NotReady: there are no policies.
+    """
+    asked = asked_matrix(form)
+    if asked is None:
+        return None
+    found = partial(namespace_matrix, users=asked.users, groups=asked.groups, kinds=asked.types)
+    return form.parsed("namespace", lambda: found(authorizer, asked.namespace, now=authorizer.decider.now()))
+
+
+def impact_answer(form: ConsoleForm, authorizer: Authorizer, file: UploadedFile) -> ImpactAnswer | None:
+    """Return what access changes if the policies in effect become those of a file, as `ranger-cdap policies diff`.
+
+    Their roles and tags are those of the file's, too.
+
+    Raises:
+        NotReady: there are no policies.
+    """
+    before, current = authorizer.snapshot.engine, authorizer.snapshot.documents
+    if before is None or current is None:
+        raise NotReady(authorizer.snapshot.reason)
+    return form.parsed(FILE, lambda: _impact(form, before, current, file))
+
+
+def _impact(form: ConsoleForm, before: PolicyEngine, current: Documents, file: UploadedFile) -> ImpactAnswer | None:
+    name, service = file.name, before.service_name
+    if not name:
+        raise InvalidInput("choose a file: a policy download, a plugin's cache file, or an export")
+    read, rewritten = _in_file(file.content, name, current, service)
+    try:
+        after = compared_engine(read, service)
+    except PolicySetError as e:
+        raise InvalidInput(f"`{name}` cannot be used: {e}") from None
+    refuse_unlike("those in effect", before, f"those of `{name}`", after)
+    accesses = form.parsed("access", lambda: compared_accesses(form.names("access"), before, after))
+    if form.problems:
+        return None
+    found = impact(before, after, accesses=accesses or None)
+    errors = (
+        f"error: the engines contradict the analysis on {request_text(witness.request)}"
+        for witness in found.contradictions
+    )
+    as_saved = (f"note: `{name}`: {change}" for change in rewritten[:MOST_NOTES])
+    notes = (*errors, *as_saved, *_warnings(name, after, read, current))
+    return ImpactAnswer(after.service_name, impact_rows(found), notes)
+
+
+def _in_file(file: bytes, name: str, current: Documents, service: str) -> tuple[Documents, tuple[str, ...]]:
+    """Return the policies of a file, as Ranger Admin would save them, with the roles and tags in effect; what changed.
+
+    Raises:
+        InvalidInput: it has no policies that can be used, or those of another service.
+    """
+    try:
+        download, changes = saved_download(download_of(file, PurePath(name).suffix, service))
+        own = decode_service_policies(download).service_name
+        read = documents(download, current.roles, current.tags)
+    except (InvalidInput, PolicySetError) as e:
+        raise InvalidInput(f"`{name}` cannot be used: {e}") from None
+    if own not in ("", service):
+        raise InvalidInput(
+            f"`{name}` cannot be used: its policies belong to service `{own}`, and those in effect to `{service}`"
+        )
+    return read, changes
+
+
+def _warnings(name: str, after: PolicyEngine, read: Documents, current: Documents) -> Iterable[str]:
+    if current.tags is None and read.tags is not None:
+        yield f"warning: `{name}` has tag policies, but no tags are in effect, so no resource carries a tag"
+    for problem in after.problems[:MOST_NOTES]:
+        yield f"warning: `{name}`: {problem}"
+    if (more := len(after.problems) - MOST_NOTES) > 0:
+        yield f"note: {more} more problems with policies; `ranger-cdap policies lint` shows them"

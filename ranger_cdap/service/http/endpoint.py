@@ -1,0 +1,147 @@
+"""`Endpoint`: one path and method, for authenticated callers within their shares; and the application of many."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from traceback import extract_tb
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from ranger_cdap.errors import InvalidInput, NotReady
+from ranger_cdap.service.http.callers import NO_CALLER, Caller, CallerRole, Callers
+from ranger_cdap.service.http.reply import Refused, Reply, coded_error
+from ranger_cdap.service.http.request_guard import send_reply
+from ranger_cdap.service.http.shares import Shares
+
+_log = logging.getLogger(__name__)
+
+CHALLENGE: Final = 'Basic realm="ranger-cdap", charset="UTF-8"'
+# The rest of an unread body must not be taken for the next request.
+_HEADERS: Final[Mapping[int, Mapping[str, str]]] = {
+    408: {"connection": "close"},
+    413: {"connection": "close"},
+    429: {"retry-after": "1"},
+    503: {"retry-after": "1"},
+}
+_TWICE: Final = "\0"
+
+
+@dataclass(eq=False)
+class Endpoint(ABC):
+    """Admission to one path and method: authenticates the caller, checks the role, counts the share.
+
+    Any one of `roles` admits a caller; without any, no authentication. `error` is the form of errors.
+    """
+
+    path: str
+    roles: frozenset[CallerRole]
+    callers: Callers
+    shares: Shares
+    error: Callable[[Refused], Reply] = field(default=coded_error, kw_only=True)
+    challenge: str = field(default=CHALLENGE, kw_only=True)
+
+    @abstractmethod
+    async def answer(self, request: Request, caller: Caller) -> Reply:
+        """Return the reply to an admitted request.
+
+        Raises:
+            Refused: the request is rejected.
+            InvalidInput: it is not usable (400).
+            NotReady: there are no policies (503).
+        """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        scope["state"]["route"] = self.path
+        try:
+            peer = request.client.host if request.client else ""
+            caller = self.callers.admit(sent_once(request.headers), peer) if self.roles else NO_CALLER
+            who = caller.name if caller else ""
+            scope["state"]["caller"] = who
+            with self.shares.taking(who or peer):
+                reply = await self.answer(request, self._allowed(caller))
+        except Refused as refused:
+            reply = self._refusal(refused)
+        except InvalidInput as e:
+            reply = self._refusal(Refused(400, str(e)))
+        except NotReady as e:
+            reply = self._refusal(Refused(503, str(e)))
+        except ClientDisconnect:
+            return
+        except Exception as e:
+            log_failure(self.path, e)
+            reply = self._refusal(Refused(500, "Internal Server Error"))
+        await send_reply(reply, send)
+
+    def _allowed(self, caller: Caller | None) -> Caller:
+        if caller is None:
+            raise Refused(401, "Authentication required")
+        if self.roles and self.roles.isdisjoint(caller.roles):
+            raise Refused(403, f"{caller.name} is not authorized")
+        return caller
+
+    def _refusal(self, refused: Refused) -> Reply:
+        headers = {"www-authenticate": self.challenge} if refused.status == 401 else _HEADERS.get(refused.status, {})
+        return replace(self.error(refused), headers=headers)
+
+
+class _Methods:
+    """Endpoints of one path, by method."""
+
+    def __init__(self, methods: Mapping[str, Endpoint]) -> None:
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        await self._methods[method](scope, receive, send)
+
+
+def routed(
+    paths: Mapping[str, Mapping[str, Endpoint]], error: Callable[[Refused], Reply] = coded_error, hint: str = ""
+) -> Starlette:
+    """Return the application of endpoints by path and method; `hint` says where its routes are listed."""
+
+    async def no_such_route(_request: Request, e: Exception) -> Response:
+        status = e.status_code if isinstance(e, HTTPException) else 404
+        return _response(replace(error(Refused(status, f"not found{hint}")), headers=getattr(e, "headers", None) or {}))
+
+    async def failed(request: Request, e: Exception) -> Response:
+        log_failure(request.scope["state"].get("route", "a request"), e)
+        return _response(error(Refused(500, "Internal Server Error")))
+
+    app = Starlette(
+        routes=[Route(path, _Methods(methods), methods=list(methods)) for path, methods in paths.items()],
+        exception_handlers={HTTPException: no_such_route, Exception: failed},
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def sent_once(headers: Headers) -> Mapping[str, str]:
+    """Return the headers; one sent twice is dropped, since a proxy may have added the second."""
+    names = [name for name, _ in headers.raw]
+    if len(set(names)) == len(names):
+        return headers
+    return {name: headers[name] if len(headers.getlist(name)) == 1 else _TWICE for name in headers}
+
+
+def log_failure(what: str, error: Exception) -> None:
+    """Log the place of a failure; the error's message may contain request data, or worse."""
+    places = (f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__)))
+    _log.error("%s failed with %s at %s", what, type(error).__name__, " < ".join(places))
+
+
+def _response(reply: Reply) -> Response:
+    return Response(reply.body, reply.status, dict(reply.headers), reply.content_type)
