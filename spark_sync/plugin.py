@@ -45,7 +45,7 @@ def ranger_cdap_event_sources() -> Mapping[str, EventSource]:
 
 
 @hookimpl
-def ranger_cdap_write_access(
+def ranger_cdap_review(
     invocation: Invocation, files: PolicyFiles | None, inventory: Path, people: Path | None, out: str
 ) -> bool:
     """Write every answer on an inventory by Spark."""

@@ -288,7 +288,7 @@ def _show_matrix(invocation: Invocation, asked: _AccessQuestion, authorizer: Aut
 
 
 def _write_answers(invocation: Invocation, asked: _AccessQuestion, files: PolicyFiles | None) -> None:
-    written = invocation.plugins.hook.ranger_cdap_write_access(
+    written = invocation.plugins.hook.ranger_cdap_review(
         invocation=invocation, files=files, inventory=asked.inventory, people=asked.people, out=asked.out
     )
     if not written:

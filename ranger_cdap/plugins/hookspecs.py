@@ -55,9 +55,7 @@ def ranger_cdap_register_commands(cli: click.Group) -> None:
 
 
 @hookspec(firstresult=True)
-def ranger_cdap_write_access(
-    invocation: Any, files: Any, inventory: Path, people: Path | None, out: str
-) -> bool | None:
+def ranger_cdap_review(invocation: Any, files: Any, inventory: Path, people: Path | None, out: str) -> bool | None:
     """Write every answer on an inventory below `out`, for `access --format parquet`; return True once written.
 
     `invocation` is the `Invocation` of the command, `files` its `PolicyFiles`, None for the policies of Ranger.
