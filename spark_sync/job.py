@@ -32,7 +32,7 @@ from spark_sync.reconcile.lost_ledger import compare
 from spark_sync.reconcile.override_audit import removal_audit
 from spark_sync.reconcile.regrant import regrants
 from spark_sync.report import RunReport
-from spark_sync.sources import watermarks
+from spark_sync.sources import service_watermarks
 from spark_sync.sources.registry import configured_sources, ranks
 from spark_sync.spark.on_demand import FEW, Few
 from spark_sync.spark.spark_errors import spark_errors
@@ -83,7 +83,7 @@ def run_once(
         ledger = ledger or DeltaLedger(sync.state_dir, settings.cdap.instance, spark, few=few.events)
         before = verify(ledger, noting=True)
         # Before the files are listed: a watermark promises that they exist already.
-        marks = watermarks.read(sync.sources)
+        marks = service_watermarks.read(sync.sources)
         ingestion = Ingestion(settings.network, ledger, spark, marks, now, few, progress)
         reports = [ingestion.read(configured, source) for configured, source in sources]
         progress("folding events into lives")
@@ -164,9 +164,9 @@ def fold_settings(
     planning: PlanSettings,
     baseline: Baseline | None,
     marks: Mapping[str, Watermark],
-    known: watermarks.Horizons,
+    known: service_watermarks.Horizons,
 ) -> FoldSettings:
-    """Return the settings of the fold, with the profile's resultant privileges and the watermarks.
+    """Return the settings of the fold, with the profile's resultant privileges and the service_watermarks.
 
     A baseline counts only if every current journal existed when it was taken. `known`: how far events are decided.
     """
@@ -196,10 +196,10 @@ def fold_settings(
     )
 
 
-def known_until(sync: SyncSettings, marks: Mapping[str, Watermark], now: int) -> watermarks.Horizons:
+def known_until(sync: SyncSettings, marks: Mapping[str, Watermark], now: int) -> service_watermarks.Horizons:
     """Return how far a run at that time decides each source."""
     hold_back, skew = round(sync.hold_back * 1000), round(sync.clock_skew * 1000)
-    return watermarks.horizons(sync.sources, marks, now=now, hold_back=hold_back, skew=skew)
+    return service_watermarks.horizons(sync.sources, marks, now=now, hold_back=hold_back, skew=skew)
 
 
 def fold_new(ledger: DeltaLedger, settings: FoldSettings) -> bool:

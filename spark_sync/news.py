@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.report import RunReport
-from spark_sync.sources import watermarks
+from spark_sync.sources import service_watermarks
 from spark_sync.sources.registry import configured_sources
 from spark_sync.sources.regular_files import has_others
 
@@ -32,7 +32,7 @@ class News:
 
     def run_begins(self) -> None:
         """Note the watermarks before a run, which decides at least as far."""
-        self._marks = watermarks.read(self._sources)
+        self._marks = service_watermarks.read(self._sources)
 
     def run_ended(self, report: RunReport) -> None:
         """Note whether events wait after a run."""
@@ -45,6 +45,6 @@ class News:
             ConfigError: a file of a source cannot be read.
             SyncError: the ledger cannot be read.
         """
-        if self._waiting and watermarks.read(self._sources) != self._marks:
+        if self._waiting and service_watermarks.read(self._sources) != self._marks:
             return True
         return any(has_others(each, self._ledger.notes.files_read(each.name)) for each in self._of_files)

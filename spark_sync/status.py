@@ -13,7 +13,7 @@ from spark_sync.ingest.dead_letters import rejected_lines
 from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_grants
 from spark_sync.ledger.ledger_version import verify
 from spark_sync.ledger.life import Life, State
-from spark_sync.sources import watermarks
+from spark_sync.sources import service_watermarks
 from spark_sync.sources.missing_files import check_files
 
 # The states that need attention.
@@ -85,8 +85,8 @@ def status(settings: Settings, *, now: int) -> StatusReport:
     verify(ledger)
     newest, held_back = ledger.decided_until()
     baseline = ledger.baseline()
-    marks = watermarks.read(settings.sync.sources)
-    for source in watermarks.journalled_sources(settings.sync.sources):
+    marks = service_watermarks.read(settings.sync.sources)
+    for source in service_watermarks.journalled_sources(settings.sync.sources):
         check_files(source, marks.get(source.name), ledger.notes.files_read(source.name))
     journals = {name: mark.service for name, mark in marks.items()}
     known = known_until(settings.sync, marks, now)

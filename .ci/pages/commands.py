@@ -10,7 +10,7 @@ import click
 
 from pages import table
 from ranger_cdap.cli.command import Described
-from ranger_cdap.cli.everywhere import EVERYWHERE
+from ranger_cdap.cli.common_options import COMMON_OPTIONS
 from ranger_cdap.cli.exit_codes import MEANINGS
 from ranger_cdap.cli.main import command_line
 
@@ -37,7 +37,7 @@ def page() -> str:
     root = command_line()
     exit_codes = [(str(int(code)), meaning) for code, meaning in MEANINGS.items()]
     parts = [_HEAD, "## Exit codes\n", table(("code", "meaning"), exit_codes), "## Options of every command\n"]
-    parts += [_options(root, [*root.params, *EVERYWHERE]), _examples(root)]
+    parts += [_options(root, [*root.params, *COMMON_OPTIONS]), _examples(root)]
     parts += [section for names, command in commands(root) for section in _section(names, command)]
     return "\n".join(parts)
 

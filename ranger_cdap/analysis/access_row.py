@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from ranger_cdap.analysis.logic.witness import Witness
-from ranger_cdap.analysis.wording import SIDES, LevelText, place
+from ranger_cdap.analysis.row_text import SIDES, LevelText, place
 from ranger_cdap.engine.compiled.service_def import Path
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
+from ranger_cdap.analysis.row_text import level_text, place, principals
 from ranger_cdap.analysis.symbols.allowing import levels_of
 from ranger_cdap.analysis.symbols.space import Zone
 from ranger_cdap.analysis.symbols.symbolic import SymbolicPolicies
-from ranger_cdap.analysis.wording import level_text, place, principals
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.matcher import PatternKind, ResourceMatcher, compile_element

@@ -16,12 +16,12 @@ from ranger_cdap.analysis.impact import DEFAULT_TIME, SearchBudget, finder_of
 from ranger_cdap.analysis.logic.atoms import AtomTable
 from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, negated
 from ranger_cdap.analysis.logic.solver import FormulaSolver
-from ranger_cdap.analysis.removal import ItemPrincipal, policy_without
+from ranger_cdap.analysis.row_text import item_named, level_text, names_of, place, principals
 from ranger_cdap.analysis.symbols.allowing import levels_of
 from ranger_cdap.analysis.symbols.precedence import decision
 from ranger_cdap.analysis.symbols.space import PolicySpace, Region, Zone
 from ranger_cdap.analysis.symbols.symbolic import Ruling, RulingMaker, SymbolicItem
-from ranger_cdap.analysis.wording import item_named, level_text, names_of, place, principals
+from ranger_cdap.analysis.without_principals import ItemPrincipal, policy_without
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.compiled.items import ALL_USERS, ANY_USER
 from ranger_cdap.engine.compiled.load import PolicyEntry
@@ -37,7 +37,7 @@ MAX_GIVERS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class RedundantPrincipal:
-    """A principal of an allow item that need not be there; `principal` as in `wording.principals`.
+    """A principal of an allow item that need not be there; `principal` as in `row_text.principals`.
 
     `given_by` are other items that give the same people some of the same access, at most `MAX_GIVERS`; none if the item
     gives nothing.

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from ranger_cdap.audit.index_document import document
 from ranger_cdap.audit.index_servers import IndexProduct, IndexServers, one_line
-from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError, ConfigError

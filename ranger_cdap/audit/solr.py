@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
+from ranger_cdap.audit.index_document import document
 from ranger_cdap.audit.index_servers import IndexProduct, IndexServers
-from ranger_cdap.audit.indexed import document
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Address, Secret
 

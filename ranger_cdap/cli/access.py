@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from ranger_cdap.analysis.ways import CellFinder
+from ranger_cdap.analysis.access_paths import CellFinder
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.inventory import read_entities
@@ -28,9 +28,9 @@ from ranger_cdap.engine import AccessRequest
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.questions.access_holders import access_holders
 from ranger_cdap.questions.analysis_documents import holder_document, reach_document
+from ranger_cdap.questions.effective_access import reached
 from ranger_cdap.questions.known_user import KnownUser, PolicyView, access_types
 from ranger_cdap.questions.namespace_matrix import namespace_matrix
-from ranger_cdap.questions.reach_questions import reached
 from ranger_cdap.ranger_model.document import replaced
 
 _LIST: Final = "list"

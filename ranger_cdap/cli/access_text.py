@@ -11,10 +11,10 @@ from ranger_cdap.analysis.access_row import AccessRow
 from ranger_cdap.cdap.grant import CREATORS_LABEL, is_creators_policy
 from ranger_cdap.questions.access_holders import AccessHolder
 from ranger_cdap.questions.display import visible
+from ranger_cdap.questions.effective_access import EffectiveAccess
 from ranger_cdap.questions.impact_text import limits
 from ranger_cdap.questions.known_user import KnownUser, PolicyView
 from ranger_cdap.questions.policy_index import PolicyIndex
-from ranger_cdap.questions.reach_questions import ReachAnswer
 
 WIDTH: Final = 100
 
@@ -41,7 +41,7 @@ def _blocks(
             yield from wrapped(note, "  ")
 
 
-def user_lines(view: PolicyView, known: KnownUser, found: ReachAnswer, most: int | None) -> Iterator[str]:
+def user_lines(view: PolicyView, known: KnownUser, found: EffectiveAccess, most: int | None) -> Iterator[str]:
     """Yield the access of a user, then what is taken away; more than `most` grants of the sync job are counted."""
     allowed, denied = found.allowed, found.denied
     yield from wrapped(str(known))

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ranger_cdap.analysis.reach_rows import applying
+from ranger_cdap.analysis.access_paths import Cell, CellItem
+from ranger_cdap.analysis.effective_access_rows import applying
 from ranger_cdap.analysis.symbols.symbolic import ALLOW_EXCEPTIONS
-from ranger_cdap.analysis.ways import Cell, CellItem
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cli.access_text import wrapped
 from ranger_cdap.engine import Verdict

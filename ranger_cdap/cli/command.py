@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ranger_cdap.cli.everywhere import EVERYWHERE
+from ranger_cdap.cli.common_options import COMMON_OPTIONS
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 
 Sections = Sequence[tuple[str, Sequence[str]]]
@@ -38,7 +38,7 @@ class Described(click.Command):
         self.examples = tuple(examples)
         self.has_outcome = has_outcome
         self.exits = {code: MEANINGS[code] for code in _ALWAYS} | dict(exits or {})
-        self._everywhere = [option for option in EVERYWHERE if answers or option.name != "json"]
+        self._everywhere = [option for option in COMMON_OPTIONS if answers or option.name != "json"]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of this command, then those that every command has."""

@@ -12,7 +12,7 @@ import msgspec
 from ranger_cdap.analysis.impact import impact
 from ranger_cdap.analysis.overbreadth import overbreadth
 from ranger_cdap.analysis.redundancy import RedundantPrincipal, redundancy
-from ranger_cdap.analysis.removal import ItemPrincipal, without_principals
+from ranger_cdap.analysis.without_principals import ItemPrincipal, without_principals
 from ranger_cdap.cdap.entity import to_resource
 from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cdap.inventory import read_entities

@@ -15,8 +15,8 @@ from msgspec import structs
 
 from ranger_cdap.analysis.access_row import AccessRow
 from ranger_cdap.analysis.impact import impact
+from ranger_cdap.analysis.impact_rows import impact_rows
 from ranger_cdap.analysis.logic.witness import Witness
-from ranger_cdap.analysis.report import impact_rows
 from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cli.audit_report import RECORDS, audit_lines, known_groups, require_uses
 from ranger_cdap.cli.command import Command

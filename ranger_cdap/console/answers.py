@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Final
 
 from ranger_cdap.analysis.impact import impact
-from ranger_cdap.analysis.report import impact_rows
+from ranger_cdap.analysis.impact_rows import impact_rows
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
@@ -25,12 +25,12 @@ from ranger_cdap.policies.manage.saved_policy import saved_download
 from ranger_cdap.policies.refresh.documents import Documents
 from ranger_cdap.policies.refresh.fixed import documents
 from ranger_cdap.questions.access_holders import access_holders
+from ranger_cdap.questions.effective_access import reached
 from ranger_cdap.questions.explanation import Explainer, changes
 from ranger_cdap.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
 from ranger_cdap.questions.impact_text import request_text
 from ranger_cdap.questions.known_user import KnownUser, PolicyView
 from ranger_cdap.questions.namespace_matrix import NamespaceMatrix, namespace_matrix
-from ranger_cdap.questions.reach_questions import reached
 from ranger_cdap.ranger_model.decode import decode_service_policies
 
 MOST_NOTES: Final = 100

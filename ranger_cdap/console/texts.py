@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from ranger_cdap.analysis.wording import SIDES
+from ranger_cdap.analysis.row_text import SIDES
 from ranger_cdap.console.answer_rows import AskAnswer, WhoAnswer
 from ranger_cdap.questions.access_holders import AccessHolder
 from ranger_cdap.questions.answer_documents import verdict as answer_verdict

@@ -7,7 +7,7 @@ from typing import Final
 
 from ranger_cdap.analysis.access_row import AccessRow
 from ranger_cdap.analysis.logic.witness import Witness
-from ranger_cdap.analysis.wording import LevelText
+from ranger_cdap.analysis.row_text import LevelText
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.insights.facts import AuditFacts, Redecided, Use

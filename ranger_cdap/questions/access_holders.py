@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ranger_cdap.analysis.access_paths import CellFinder
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import CellFinder
 from ranger_cdap.authz.access_review import review_engine, reviewed
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, to_resource

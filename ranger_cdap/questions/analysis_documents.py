@@ -8,14 +8,14 @@ from typing import Any
 
 from ranger_cdap.analysis.access_row import AccessRow
 from ranger_cdap.analysis.logic.witness import Witness
-from ranger_cdap.analysis.wording import LevelText
+from ranger_cdap.analysis.row_text import LevelText
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.engine import Verdict
 from ranger_cdap.questions.access_holders import AccessHolder
 from ranger_cdap.questions.answer_documents import entity_document
+from ranger_cdap.questions.effective_access import EffectiveAccess
 from ranger_cdap.questions.known_user import KnownUser, PolicyView
 from ranger_cdap.questions.policy_index import PolicyIndex
-from ranger_cdap.questions.reach_questions import ReachAnswer
 
 
 def level_documents(path: Iterable[str], levels: Sequence[LevelText]) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def row_document(row: AccessRow) -> dict[str, Any]:
 
 
 def reach_document(
-    view: PolicyView, known: KnownUser | None, pattern: EntityPattern | None, found: ReachAnswer
+    view: PolicyView, known: KnownUser | None, pattern: EntityPattern | None, found: EffectiveAccess
 ) -> dict[str, Any]:
     """Return the access of a user or anyone as JSON; `whole` is true for a row that covers all that was asked about."""
     subject = known.subject if known is not None else None

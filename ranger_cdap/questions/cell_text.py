@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ranger_cdap.analysis.access_paths import Cell, CellItem
 from ranger_cdap.analysis.access_row import item_text
-from ranger_cdap.analysis.reach_rows import conditions_of
+from ranger_cdap.analysis.effective_access_rows import conditions_of
+from ranger_cdap.analysis.row_text import item_named, named
 from ranger_cdap.analysis.symbols.symbolic import ALLOW_EXCEPTIONS
-from ranger_cdap.analysis.ways import Cell, CellItem
-from ranger_cdap.analysis.wording import item_named, named
 
 
 def item_of_cell(one: CellItem) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from ranger_cdap.analysis.access_paths import CellFinder
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import CellFinder
 from ranger_cdap.engine import PolicyEngine, Verdict
 from ranger_cdap.questions.cell_text import dependence
 from ranger_cdap.questions.policy_index import TagPolicy

@@ -42,7 +42,7 @@ class ActionAccess:
     policy_id: int
     depends: str = ""
     in_part: bool = False
-    parts: tuple[RowPart, ...] = ()
+    parts: tuple[RowVariant, ...] = ()
 
     @property
     def mark(self) -> str:
@@ -51,7 +51,7 @@ class ActionAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class RowPart:
+class RowVariant:
     """Part of the entities of a row that are decided alike: one of them, and the access to it."""
 
     example: EntityId
@@ -196,11 +196,11 @@ class _Cells:
             for entity in found.entities:
                 asked.setdefault(entity, []).append(n)
         # Entity by entity, so that what is found of one is found once for all subjects alike.
-        parts: list[list[RowPart]] = [[] for _ in subjects]
+        parts: list[list[RowVariant]] = [[] for _ in subjects]
         for entity, numbers in asked.items():
             resource = to_resource(entity, self.instance)
             for n in numbers:
-                parts[n].append(RowPart(entity, self._access(resource, access, subjects[n])))
+                parts[n].append(RowVariant(entity, self._access(resource, access, subjects[n])))
         return [_combined(of, found.undecided) for of, found in zip(parts, standing_for, strict=True)]
 
     def _access(self, resource: dict[str, str], access: str, subject: MatrixSubject) -> ActionAccess:
@@ -225,7 +225,7 @@ def _subject(subject: MatrixSubject) -> Subject:
     return Subject(subject.name if subject.kind == "user" else ANONYMOUS_USER, frozenset(subject.groups))
 
 
-def _combined(parts: Sequence[RowPart], undecided: str) -> ActionAccess:
+def _combined(parts: Sequence[RowVariant], undecided: str) -> ActionAccess:
     """Return the access to all entities of a row: one for all, or in part."""
     alike = tuple({part.access: part for part in reversed(parts)}.values())[::-1]
     verdicts = {part.access.verdict for part in alike}

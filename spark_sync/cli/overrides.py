@@ -12,7 +12,7 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY
-from spark_sync.cli.lives import changes_json, print_changes
+from spark_sync.cli.lives_text import changes_json, print_changes
 from spark_sync.grants.plan_settings import non_creators
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.preflight import check_ledger

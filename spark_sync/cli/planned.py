@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spark_sync.cli.lives import as_json
+from spark_sync.cli.lives_text import as_json
 from spark_sync.grants.plan import CreateGrant, NoOp, RevokePolicy, Step
 
 HEAD = ["would", "entity", "user", "access", "policy"]

@@ -16,7 +16,7 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY, FILE
 from ranger_cdap.errors import InvalidInput
-from spark_sync.cli.lives import changes_json, terms_text
+from spark_sync.cli.lives_text import changes_json, terms_text
 from spark_sync.preflight import check_ledger
 from spark_sync.reconcile.drift import Drift, DriftFinding
 from spark_sync.reconcile.repair import RepairAction, actions

@@ -17,7 +17,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
 from ranger_cdap.telemetry.start import start_telemetry
 from spark_sync.cli import planned
-from spark_sync.cli.lives import as_json, outdated_json, outdated_line, policy_text, rows
+from spark_sync.cli.lives_text import as_json, outdated_json, outdated_line, policy_text, rows
 from spark_sync.ledger.life import DOUBTED_STATES, State
 from spark_sync.preflight import check_run
 from spark_sync.report import RunReport

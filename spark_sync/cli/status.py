@@ -9,7 +9,7 @@ import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from spark_sync.cli.lives import as_json, outdated_json, outdated_line, rows
+from spark_sync.cli.lives_text import as_json, outdated_json, outdated_line, rows
 from spark_sync.ledger.life import UNDECIDED_STATES, State
 from spark_sync.preflight import check_reading
 from spark_sync.reconcile.overrides import candidates

@@ -14,7 +14,7 @@ COMMANDS: Final = {
     "repair": "spark_sync.cli.repair:repair",
     "baseline": "spark_sync.cli.baseline:baseline",
     "status": "spark_sync.cli.status:status",
-    "lives": "spark_sync.cli.lives_command:lives",
+    "lives": "spark_sync.cli.lives_list:lives",
     "reconcile": "spark_sync.cli.reconcile:reconcile",
     "regrant": "spark_sync.cli.regrant:regrant",
     "retry": "spark_sync.cli.overrides:retry",

@@ -11,7 +11,7 @@ from ranger_cdap.errors import LedgerLost
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger_version import note_versions, verify
 from spark_sync.reconcile.lost_ledger import forget_undecided
-from spark_sync.sources import watermarks
+from spark_sync.sources import service_watermarks
 from spark_sync.sources.missing_files import check_files, gone_as_read
 
 
@@ -46,8 +46,8 @@ def enter_baseline(settings: Settings, inventory: Inventory) -> BaselineReport:
     state = settings.sync.state_dir
     with lease(state):
         ledger = DeltaLedger(state, settings.cdap.instance)
-        marks = watermarks.read(settings.sync.sources)
-        sources = watermarks.journalled_sources(settings.sync.sources)
+        marks = service_watermarks.read(settings.sync.sources)
+        sources = service_watermarks.journalled_sources(settings.sync.sources)
         try:
             verify(ledger)
             for source in sources:

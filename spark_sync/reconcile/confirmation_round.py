@@ -23,7 +23,7 @@ from spark_sync.ledger.life import Life
 from spark_sync.ledger.notes import Notes
 from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import CdapAnswer, Round, events_of, questions
-from spark_sync.sources import watermarks
+from spark_sync.sources import service_watermarks
 from spark_sync.sources.cdap_http import CdapHttp
 from spark_sync.sources.line_reader import MOST_AHEAD
 
@@ -119,7 +119,7 @@ def confirm_round(
         return []
     source, before = journal
     found = look(entities) if look else _look(settings, entities)
-    ended = watermarks.wait_past(lambda: _read_one(source), journal=before.service, clock=clock, sleep=sleep)
+    ended = service_watermarks.wait_past(lambda: _read_one(source), journal=before.service, clock=clock, sleep=sleep)
     if ended is None:
         logger.warning("CDAP's answers are discarded: the decision service of source `%s` is silent", source.name)
         return []
@@ -132,7 +132,7 @@ def _journal(sync: SyncSettings, known: Mapping[str, Watermark], now: int) -> tu
     since = now - round(sync.hold_back * 1000)
     found = [
         (source, watermark)
-        for source in watermarks.journalled_sources(sync.sources)
+        for source in service_watermarks.journalled_sources(sync.sources)
         if (watermark := _read_one(source)) is not None
         and since <= watermark.watermark <= now + MOST_AHEAD
         and source.name in known
@@ -142,7 +142,7 @@ def _journal(sync: SyncSettings, known: Mapping[str, Watermark], now: int) -> tu
 
 
 def _read_one(source: SourceSettings) -> Watermark | None:
-    return watermarks.read([source]).get(source.name)
+    return service_watermarks.read([source]).get(source.name)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from ranger_cdap.errors import SyncError, reason
 from ranger_cdap.service.events.event_names import absolute, event_name, gone_files, missing_in, names_in
 from ranger_cdap.service.events.watermark import Watermark
 from spark_sync.ledger.ledger_version import lost
-from spark_sync.sources.watermarks import watermark_file
+from spark_sync.sources.service_watermarks import watermark_file
 
 
 def check_files(source: SourceSettings, mark: Watermark | None, read: AbstractSet[str]) -> None:

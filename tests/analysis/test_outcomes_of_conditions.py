@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 from hypothesis import given
 
+from ranger_cdap.analysis.access_paths import CellFinder
 from ranger_cdap.analysis.impact import impact
-from ranger_cdap.analysis.ways import CellFinder
 from ranger_cdap.engine import ADMIN_ACCESS, Verdict
 from ranger_cdap.errors import PolicySetError
 from tests.analysis.guards import contains

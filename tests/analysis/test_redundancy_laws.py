@@ -11,7 +11,7 @@ from hypothesis import given
 
 from ranger_cdap.analysis.impact import SearchBudget, impact
 from ranger_cdap.analysis.redundancy import Redundancy, redundancy
-from ranger_cdap.analysis.removal import ItemPrincipal, without_principals
+from ranger_cdap.analysis.without_principals import ItemPrincipal, without_principals
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.errors import PolicySetError
 from tests.analysis.small_sets import ACCESSES, Features, Json, definition, engine, item, numbered, requests, scenario

@@ -10,7 +10,7 @@ import requests
 import responses
 
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
-from ranger_cdap.audit.indexed import document
+from ranger_cdap.audit.index_document import document
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import AuditSettings, Secret, Settings
 from ranger_cdap.errors import AuditRefused, AuditSinkError

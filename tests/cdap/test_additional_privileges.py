@@ -20,7 +20,7 @@ from tests.cdap.checks.derive_paths import all_roles, taking_part
 from tests.cdap.checks.test_recorded_paths import PATHS
 from tests.cdap.checks.test_replay import (
     CHECKS,
-    EVERYWHERE,
+    COMMON_OPTIONS,
     PROFILES,
     RECORDED,
     Held,
@@ -161,7 +161,7 @@ def test_it_is_enough_and_no_more_with_every_option(profile: str, options: Optio
 
 
 # What two people wrote down of each recording, against what is worked out.
-WRITTEN_DOWN = [(profile, one) for profile, one in EVERYWHERE if not one.by_parent]
+WRITTEN_DOWN = [(profile, one) for profile, one in COMMON_OPTIONS if not one.by_parent]
 
 
 @pytest.mark.parametrize(("profile", "replayed"), WRITTEN_DOWN, ids=[label(*one) for one in WRITTEN_DOWN])

@@ -22,9 +22,9 @@ from tests.cli.fixtures import COMPANY, ROLES, dataset, download, item, named, p
 MATRIX = ("access", "--format", "matrix", "--entity", "namespace:ns1")
 PROGRAMS = policy(16, {"namespace": "ns1", "application": "shop", "program": "*"}, item("execute", users=["alice"]))
 ELSEWHERE = policy(17, {"namespace": "ns2", "dataset": "kv"}, item("read", users=["stranger"]))
-EVERYWHERE = policy(18, {"namespace": "n*", "dataset": "log"}, item("read", groups=["public", "ops"]))
+COMMON_OPTIONS = policy(18, {"namespace": "n*", "dataset": "log"}, item("read", groups=["public", "ops"]))
 DISABLED = policy(19, dataset("old"), item("read", users=["gone"]), isEnabled=False)
-POLICIES = [*COMPANY, PROGRAMS, ELSEWHERE, EVERYWHERE, DISABLED]
+POLICIES = [*COMPANY, PROGRAMS, ELSEWHERE, COMMON_OPTIONS, DISABLED]
 
 Marks = dict[tuple[str, str], dict[str, dict[str, str]]]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ranger_cdap.analysis.narrowing import MAX_CANDIDATES
+from ranger_cdap.analysis.row_resource import MAX_CANDIDATES
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from tests.cli.fixtures import COMPANY, ROLES, download, item, policy

@@ -10,7 +10,7 @@ import click
 import pytest
 from pages.commands import commands
 
-from ranger_cdap.cli.everywhere import EVERYWHERE
+from ranger_cdap.cli.common_options import COMMON_OPTIONS
 from ranger_cdap.cli.main import command_line
 from tests.docs.markdown_pages import ROOT, pages, text_of
 
@@ -22,7 +22,7 @@ CODE = re.compile(r"`([^`\n]+)`")
 OF_COMMANDS = {
     option
     for _, command in commands(command_line())
-    for param in (*command.params, *EVERYWHERE)
+    for param in (*command.params, *COMMON_OPTIONS)
     if isinstance(param, click.Option)
     for option in param.opts
 }

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.audit import BUILT_IN_SINKS, AuditSink
-from ranger_cdap.audit.indexed import document
+from ranger_cdap.audit.index_document import document
 from ranger_cdap.audit.record import event_id
 from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.errors import AuditRefused, AuditSinkError

@@ -51,7 +51,7 @@ RICH = policy(
     isEnabled=True,
     isDenyAllElse=False,
 )
-EVERYWHERE = policy(2, on(hall="*", shelf="*"), [item("@public", "read", "write", "own", delegateAdmin=True)])
+COMMON_OPTIONS = policy(2, on(hall="*", shelf="*"), [item("@public", "read", "write", "own", delegateAdmin=True)])
 PLAIN: Json = {"isEnabled": True, "isAuditEnabled": True, "policyPriority": 0, "policyType": 0}
 STRICT = policy(3, on(hall="h"), [item("@public", "read")], [item("alice %boss", "own")], **PLAIN, isDenyAllElse=True)
 GLOB = policy(4, on(hall="h", shelf="no*"), [], [item("@public", "read")], **PLAIN)
@@ -113,7 +113,7 @@ WHOLE: Json = {
         "serviceName": "shop1",
         "policyVersion": 1,
         "serviceDef": DEFINITION,
-        "policies": [RICH, EVERYWHERE, STRICT, GLOB],
+        "policies": [RICH, COMMON_OPTIONS, STRICT, GLOB],
         "securityZones": ZONES,
         "tagPolicies": {"serviceName": "tags", "serviceDef": TAG_DEFINITION, "policies": TAG_POLICIES},
         "serviceConfig": {"ranger.plugin.super.users": "root, admin", "ranger.plugin.audit.exclude.users": "x"},

@@ -12,7 +12,7 @@ from spark_sync.ledger import absence, fold, matching, recorded_request, refusal
 from spark_sync.ledger.event import NEVER, Outcome
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.request import UNKNOWN, Interval
-from spark_sync.sources import watermarks
+from spark_sync.sources import service_watermarks
 
 Mutant = Callable[[], Any]
 
@@ -25,7 +25,7 @@ _steps = refusal.deletion_steps
 _refusals = refusal.Refusals.of
 _left_by = absence._left_by
 _naming = matching._naming
-_horizons = watermarks.horizons
+_horizons = service_watermarks.horizons
 _united = recorded_request._united
 _contested = fold.contested
 
@@ -110,7 +110,7 @@ def _own_watermark_only(sources: Any, watermarks: Any, **now: Any) -> Any:
 def _ahead_lets_others_decide(sources: Any, watermarks: Any, **now: Any) -> Any:
     """A mark far ahead counts for all horizons; what it stamps is still told by CDAP's clock."""
     sane = _horizons(sources, watermarks, **now)
-    with patch("spark_sync.sources.watermarks.MOST_AHEAD", NEVER):
+    with patch("spark_sync.sources.service_watermarks.MOST_AHEAD", NEVER):
         return replace(_horizons(sources, watermarks, **now), latest=sane.latest)
 
 
@@ -200,14 +200,14 @@ MUTANTS: dict[str, Mutant] = {
     "a user's line without its record names another's sender": _swap(matching, "_naming", _own_lines_of_records_only),
     "a line of lower rank names the user": _swap(matching, "_naming", _own_lines_before_ranks),
     "what no service journalled waits for its watermark only": _swap(FoldSettings, "is_held_back", lambda *_: False),
-    "the watermark of another service is ignored": _swap(watermarks, "horizons", _own_watermark_only),
+    "the watermark of another service is ignored": _swap(service_watermarks, "horizons", _own_watermark_only),
     "a refused check spares nothing": _swap(refusal.Refusals, "spared", lambda *_: set()),
     "a refused check spares what CDAP deletes before": _swap(refusal, "deletion_steps", _backwards),
     "a refused check spares what had a check of its own": _swap(refusal, "_may_be_during", lambda *_: False),
     "a refusal counts that only a record names": _swap(refusal.Refusals, "of", _by_the_record_alone),
     "a refusal counts that only the journal has": _swap(refusal.Refusals, "of", _by_the_journal_alone),
-    "a clock far ahead is believed": _swap(watermarks, "MOST_AHEAD", NEVER),
-    "a clock far ahead lets others decide": _swap(watermarks, "horizons", _ahead_lets_others_decide),
+    "a clock far ahead is believed": _swap(service_watermarks, "MOST_AHEAD", NEVER),
+    "a clock far ahead lets others decide": _swap(service_watermarks, "horizons", _ahead_lets_others_decide),
     "a doubt keeps the grant": _swap(fold, "contested", _doubt_keeps_the_grant),
     "late evidence moves the owner": _swap(fold, "contested", _owner_moves),
     "a 200 restores whatever came between": _swap(fold._EntityFold, "_others_between", lambda *_: frozenset()),

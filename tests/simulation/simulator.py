@@ -19,7 +19,7 @@ from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.life import UNDECIDED_STATES, Life, State
 from spark_sync.reconcile.confirmation import CdapAnswer, Round, events_of, questions
-from spark_sync.sources import watermarks
+from spark_sync.sources import service_watermarks
 from spark_sync.sources.audit import read as read_audit
 from spark_sync.sources.data_plane import read as read_data_plane
 from spark_sync.sources.http_access import read as read_http_access
@@ -155,7 +155,7 @@ class Simulation:
         self.pipeline.killer.at, self.pipeline.killer.steps = killed_at, 0
         now = self.now + self.scenario.sync_offset
         held = {key: life for key, life in self.pipeline.ledger.rows.items() if life.state is State.APPLIED}
-        known = watermarks.horizons(
+        known = service_watermarks.horizons(
             self.configured, self._marks, now=now, hold_back=self.scenario.hold_back, skew=self.scenario.skew
         )
         try:

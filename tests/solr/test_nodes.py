@@ -36,7 +36,7 @@ class Confirmed:
         self._sink.write(records)
         self.number += len(records)
 
-    def reach(self, number: int) -> None:
+    def effective_access(self, number: int) -> None:
         """Wait until so many records are confirmed."""
         until(lambda: self.number == number, within=PATIENCE)
 

@@ -216,11 +216,11 @@ def in_order_and_once(world: World, history: Sequence[Happened], entity: EntityI
     """What the fold makes of all events at once, each once and in order."""
     from spark_sync.grants.plan_settings import plan_settings
     from spark_sync.job import fold_settings, known_until
-    from spark_sync.sources import watermarks
+    from spark_sync.sources import service_watermarks
 
     configured = world.settings
     everything = {event for one in history for event in events(told(entity, one), configured)}
-    marks = watermarks.read(configured.sync.sources)
+    marks = service_watermarks.read(configured.sync.sources)
     baseline, planning = Baseline(TAKEN, {"data-plane": JOURNAL}), plan_settings(configured)
     known = known_until(configured.sync, marks, millis(RUNS[-1]))
     until = fold_settings(configured.sync, planning, baseline, marks, known)

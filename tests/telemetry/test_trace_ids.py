@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.telemetry import ids_of_check, ids_of_event
-from spark_sync.cli.lives import line_of_event
+from spark_sync.cli.lives_text import line_of_event
 
 STAMPS = st.integers(0, 2**128 - 1).map("{:032x}".format)
 LINES = st.integers(0, 2**256 - 1).map("{:064x}".format)

@@ -19,7 +19,7 @@ from ranger_cdap.engine.compiled.conditions import (
 from ranger_cdap.engine.compiled.items import ALL_USERS, Item, ItemCompiler
 from ranger_cdap.engine.compiled.order import SortKey, sort_key
 from ranger_cdap.engine.compiled.resource_match import (
-    EVERYWHERE,
+    COMMON_OPTIONS,
     PolicyResourceMatcher,
     ResourceCache,
     compile_resource,
@@ -219,7 +219,7 @@ class PolicyCompiler:
         known: Mapping[str, Any] | None = raw if isinstance(raw, dict) else None
         if known is not None and not self._has_deny_side(known):
             return None
-        matchers, covers_subtree = ([EVERYWHERE], True) if known is None else self._readable_resources(known)
+        matchers, covers_subtree = ([COMMON_OPTIONS], True) if known is None else self._readable_resources(known)
         zone = "" if known is not None and known.get("zoneName") is None else (known or {}).get("zoneName")
         known = known or {}
         priority = _number(0 if known.get("policyPriority") is None else known["policyPriority"], ABOVE_ALL_PRIORITIES)

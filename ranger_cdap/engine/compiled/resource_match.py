@@ -160,7 +160,7 @@ def last_specific(elements: Sequence[ResourceMatcher]) -> int:
     return -1
 
 
-EVERYWHERE = PolicyResourceMatcher((), (), -1)
+COMMON_OPTIONS = PolicyResourceMatcher((), (), -1)
 """Ancestor of all resources."""
 
 

@@ -8,7 +8,7 @@ from ranger_cdap.engine.compiled.java import hash_order
 from ranger_cdap.engine.compiled.matcher import Value
 from ranger_cdap.engine.compiled.policy import deny_all_policy
 from ranger_cdap.engine.compiled.resource_match import (
-    EVERYWHERE,
+    COMMON_OPTIONS,
     MatchType,
     PolicyResourceMatcher,
     compile_resource,
@@ -27,7 +27,7 @@ UNZONED = ""
 UNREADABLE_ZONE = "(unreadable)"
 """Zone of resources that may be in a zone with an unreadable resource: all access is denied."""
 
-DENY_ALL = deny_all_policy([EVERYWHERE], "it may be in a security zone with an unreadable resource")
+DENY_ALL = deny_all_policy([COMMON_OPTIONS], "it may be in a security zone with an unreadable resource")
 """The only policy of `UNREADABLE_ZONE`."""
 
 

@@ -16,7 +16,7 @@ from ranger_cdap.engine.compiled.matcher import compile_element
 from ranger_cdap.engine.compiled.schedule import compile_schedules
 from ranger_cdap.engine.compiled.service_def import ServiceModel
 from ranger_cdap.errors import PolicySetError
-from ranger_cdap.policies.manage.descent import Descent
+from ranger_cdap.policies.manage.upper_levels import Descent
 from ranger_cdap.ranger_model.download import UserStore
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemCondition
 from servicedef import value_patterns

@@ -223,10 +223,10 @@ def label(profile: str, replayed: Replayed) -> str:
 
 
 REPLAYED = OPERATIONS.replayed()
-EVERYWHERE = [(name, one) for name in PROFILES for one in OPERATIONS.of_profile(name)]
+COMMON_OPTIONS = [(name, one) for name in PROFILES for one in OPERATIONS.of_profile(name)]
 
 
-@pytest.mark.parametrize(("profile", "replayed"), EVERYWHERE, ids=[label(*one) for one in EVERYWHERE])
+@pytest.mark.parametrize(("profile", "replayed"), COMMON_OPTIONS, ids=[label(*one) for one in COMMON_OPTIONS])
 def test_exactly_what_the_row_asks_for_gets_through_and_nothing_less(profile: str, replayed: Replayed) -> None:
     calls = calls_of(replayed)
     all_ways = list(ways(replayed, profile))

@@ -18,7 +18,7 @@ ZONES = {
     "attic": {"resources": [{"hall": ["a"], "shelf": ["old"]}], "policies": [policy(12, on(hall="a"), [ALICE])]},
     "both": {"resources": [{"hall": ["ex"]}], "policies": [policy(13, on(hall="*"), [ALICE])]},
 }
-EVERYWHERE = policy(1, on(hall="*", shelf="*"), [item("bob", "read")])
+COMMON_OPTIONS = policy(1, on(hall="*", shelf="*"), [item("bob", "read")])
 
 IN_ZONES = [
     # resource, who, allowed, zone
@@ -34,12 +34,12 @@ IN_ZONES = [
 
 @pytest.mark.parametrize(("where", "who", "allowed", "zone"), IN_ZONES)
 def test_a_zone_has_policies_of_its_own(where: Any, who: str, allowed: bool, zone: str | None) -> None:
-    decided = engine(EVERYWHERE, securityZones=ZONES).evaluate(asks(where, who))
+    decided = engine(COMMON_OPTIONS, securityZones=ZONES).evaluate(asks(where, who))
     assert (decided.allowed, decided.zone) == (allowed, zone)
 
 
 def test_an_empty_zone_allows_nothing_and_determines_nothing() -> None:
-    judge = engine(EVERYWHERE, securityZones={"z": {"resources": [{"hall": ["*"]}]}})
+    judge = engine(COMMON_OPTIONS, securityZones={"z": {"resources": [{"hall": ["*"]}]}})
     decided = judge.evaluate(asks({"hall": "h"}, "bob"))
     assert (decided.allowed, decided.determined, decided.zone) == (False, False, "z")
 

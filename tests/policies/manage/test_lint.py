@@ -52,7 +52,7 @@ def policy(allow: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, 
 ALL = ("read", "write", "admin", "execute")
 NS1 = {"instance": ["cdap"], "namespace": ["ns1"]}
 SHOP = {**NS1, "application": ["shop"], "program": ["*"]}
-EVERYWHERE = {"instance": ["*"], "namespace": ["*"]}
+COMMON_OPTIONS = {"instance": ["*"], "namespace": ["*"]}
 SCRIPT = [{"type": "_expression", "values": ["USER.dept == 'eng'"]}]
 IP = [{"type": "ip", "values": ["10.0.0.1"]}]
 
@@ -102,11 +102,11 @@ CASES = [
         [("unknown-macro", "resources.namespace")],
     ),
     (
-        policy([item("alice", *ALL)], resources=EVERYWHERE),
+        policy([item("alice", *ALL)], resources=COMMON_OPTIONS),
         [("parent-too", "resources.namespace"), ("one-account-everything", "policyItems[0]")],
     ),
-    (policy([item("alice bob", *ALL)], resources=EVERYWHERE), [("parent-too", "resources.namespace")]),
-    (policy([item("alice", "read")], resources=EVERYWHERE), [("parent-too", "resources.namespace")]),
+    (policy([item("alice bob", *ALL)], resources=COMMON_OPTIONS), [("parent-too", "resources.namespace")]),
+    (policy([item("alice", "read")], resources=COMMON_OPTIONS), [("parent-too", "resources.namespace")]),
     (policy(resources={**NS1, "dataset": ["*"]}), [("parent-too", "resources.dataset")]),
     (policy(resources={**NS1, "dataset": ["kv", "*"]}), [("parent-too", "resources.dataset")]),
     (policy(resources={**NS1, "application": ["*"], "program": ["*"]}), [("parent-too", "resources.application")]),

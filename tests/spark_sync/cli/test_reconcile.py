@@ -12,7 +12,7 @@ from ranger_cdap.cli.main import main
 from ranger_cdap.errors import AccessForbidden, InvalidInput
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.cli import status as status_command
-from spark_sync.cli.lives import print_changes
+from spark_sync.cli.lives_text import print_changes
 from spark_sync.cli.reconcile import print_comparison, to_json
 from spark_sync.ledger.life import State
 from spark_sync.reconcile.drift import DriftFinding

@@ -171,7 +171,7 @@ def _all_allowed(engine: PolicyEngine) -> Iterator[tuple[str, EntityId, str]]:
                     yield user, entity, access
 
 
-def reach(entity: EntityId) -> Iterator[EntityId]:
+def effective_access(entity: EntityId) -> Iterator[EntityId]:
     yield entity
     if entity.type == "application":
         yield from (program for program in ASKED if program.type == "program" and program.is_within(entity))
@@ -272,7 +272,7 @@ class Histories(RuleBasedStateMachine):
             (life.holder, entity)
             for life in self.world.ledger.rows.values()
             if life.state is not State.CLOSED
-            for entity in reach(life.entity)
+            for entity in effective_access(life.entity)
         }
         for user, entity, access in allowed(self.world.policies()):
             assert (user, entity) in held
@@ -298,7 +298,7 @@ class Histories(RuleBasedStateMachine):
             (life.creator, entity, access)
             for life in rows
             if life.state is State.APPLIED
-            for entity in reach(life.entity)
+            for entity in effective_access(life.entity)
             for access in life.applied
             if access in ("read", "admin")
         }

@@ -17,7 +17,7 @@ from spark_sync.ledger.fold import fold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.life import Life, State
 from spark_sync.plugin import ranger_cdap_event_sources
-from spark_sync.sources.watermarks import horizons
+from spark_sync.sources.service_watermarks import horizons
 from tests.spark_sync.ledger.evidence import DATASET, JOURNAL, events
 
 STORED = 1_000_000

@@ -31,7 +31,7 @@ from spark_sync.reconcile.confirmation_round import (
     due,
     recorded_questions,
 )
-from spark_sync.sources import watermarks
+from spark_sync.sources import service_watermarks
 
 NOW = 1_800_000_000_000
 KV, SHOP = parse_entity("dataset:ns1.kv"), parse_entity("application:ns1.shop")
@@ -159,7 +159,7 @@ def notes(settings: Settings) -> Notes:
 
 
 def confirmed(settings: Settings, journal: Journal, lives: Sequence[Life], look: Any = exist) -> list[EntityEvent]:
-    known = watermarks.read(settings.sync.sources)
+    known = service_watermarks.read(settings.sync.sources)
     return confirm_round(
         settings, notes(settings), lives, known, now=NOW, look=look, clock=journal.clock, sleep=journal.sleep
     )

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 import servicedef
+from ranger_cdap.analysis.access_paths import Cell, CellFinder
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import Cell, CellFinder
 from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.entity import EntityId, entity_id

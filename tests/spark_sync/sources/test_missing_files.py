@@ -14,7 +14,7 @@ from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import LedgerLost
 from ranger_cdap.service.events.event_files import EventFiles
 from ranger_cdap.service.events.event_names import event_name, missing_file
-from spark_sync.sources import watermarks
+from spark_sync.sources import service_watermarks
 from spark_sync.sources.missing_files import check_files, gone_as_read
 from spark_sync.sources.regular_files import list_files
 
@@ -77,7 +77,7 @@ class World:
                 self.settle()
 
     def run(self) -> None:
-        mark = watermarks.read([self.source])["cdap"]
+        mark = service_watermarks.read([self.source])["cdap"]
         lost = {*self.published} - self.read - self.there()
         if lost:
             self.alarms += 1
@@ -90,7 +90,7 @@ class World:
 
     def settle(self) -> None:
         """As `sync baseline`: what is gone, or older, does not matter any more."""
-        newest = gone_as_read(self.source, watermarks.read([self.source])["cdap"])
+        newest = gone_as_read(self.source, service_watermarks.read([self.source])["cdap"])
         assert newest is not None
         self.known |= {newest}
         gone = {*self.published} - self.there()
@@ -107,7 +107,7 @@ def test_a_file_is_missed_exactly_if_it_is_gone_and_was_not_read(actions: list[t
         for action, number in [*begins, *actions, *ends]:
             world.do(action, number)
         world.service.close()
-        check_files(world.source, watermarks.read([world.source])["cdap"], world.known)
+        check_files(world.source, service_watermarks.read([world.source])["cdap"], world.known)
 
 
 def test_the_law_meets_restored_copies_whose_files_are_gone(tmp_path: Path) -> None:

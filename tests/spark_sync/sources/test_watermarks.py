@@ -15,7 +15,7 @@ from ranger_cdap.config import SourceSettings
 from ranger_cdap.service.events.watermark import WATERMARK, Watermark, WatermarkFile
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
 from spark_sync.ledger.fold_settings import FoldSettings
-from spark_sync.sources.watermarks import PATIENCE, UNREADABLE, horizons, read, wait_past, watermark_file
+from spark_sync.sources.service_watermarks import PATIENCE, UNREADABLE, horizons, read, wait_past, watermark_file
 
 NOW, HOLD_BACK, SKEW = 1_800_000_000_000, 120_000, 2_000
 DAY = 86_400_000

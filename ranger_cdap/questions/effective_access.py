@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ranger_cdap.analysis.access_row import AccessRow
+from ranger_cdap.analysis.effective_access import AccessScope, effective_access
+from ranger_cdap.analysis.effective_access_rows import allowed_rows, taken_rows
 from ranger_cdap.analysis.logic.witness import Witness
-from ranger_cdap.analysis.reach import ReachScope, reach
-from ranger_cdap.analysis.reach_rows import allowed_rows, taken_rows
 from ranger_cdap.analysis.subject import exactly
 from ranger_cdap.cdap.entity import entity_type, entity_types
 from ranger_cdap.cdap.pattern import EntityPattern
@@ -17,7 +17,7 @@ from ranger_cdap.questions.known_user import KnownUser, PolicyView
 
 
 @dataclass(frozen=True, slots=True)
-class ReachAnswer:
+class EffectiveAccess:
     """Rows of access that is allowed, and that denials take away; `contradictions` are faults of the analysis."""
 
     allowed: tuple[AccessRow, ...]
@@ -32,7 +32,7 @@ class ReachAnswer:
 
 def reached(
     view: PolicyView, accesses: Sequence[str], known: KnownUser | None = None, pattern: EntityPattern | None = None
-) -> ReachAnswer:
+) -> EffectiveAccess:
     """Return the access of a user or anyone to all entities or those of a pattern, and what is taken away from a user.
 
     Rows of anyone are ordered by whether they cover the whole pattern, those of a user by resource.
@@ -49,12 +49,14 @@ def reached(
         if level in levels
     }
     subject = known.subject if known is not None else None
-    found = reach(view.engine, ReachScope(tuple(accesses), paths, within, subject), denials=subject is not None)
+    found = effective_access(
+        view.engine, AccessScope(tuple(accesses), paths, within, subject), denials=subject is not None
+    )
     allowed = allowed_rows(found)
     if subject is None:
         rows = sorted(allowed, key=lambda row: not row.whole)
-        return ReachAnswer(tuple(rows), (), found.contradictions)
-    return ReachAnswer(
+        return EffectiveAccess(tuple(rows), (), found.contradictions)
+    return EffectiveAccess(
         tuple(sorted(allowed, key=_order)), tuple(sorted(taken_rows(found), key=_order)), found.contradictions
     )
 

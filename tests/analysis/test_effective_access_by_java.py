@@ -1,4 +1,4 @@
-"""Each row of reach has a witness, and each look-up an answer, that Ranger's Java engine confirms."""
+"""Each row of effective access has a witness, and each look-up an answer, that Ranger's Java engine confirms."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from random import Random
 
 import pytest
 
+from ranger_cdap.analysis.access_paths import CellFinder
+from ranger_cdap.analysis.effective_access import AccessScope, effective_access
 from ranger_cdap.analysis.logic.witness import Witness
-from ranger_cdap.analysis.reach import ReachScope, reach
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import CellFinder
 from ranger_cdap.engine import Verdict
 from ranger_cdap.errors import PolicySetError
 from tests.analysis.small_sets import ACCESSES, engine, requests, scenario
-from tests.analysis.test_reach_laws import GROUPS, SUBJECTS, paths
+from tests.analysis.test_effective_access_laws import GROUPS, SUBJECTS, paths
 from tests.analysis.test_witnesses_by_java import answers, of_one_priority
 from tests.differential.java_engine import JavaEngine
 
@@ -36,7 +36,7 @@ def test_java_confirms_what_a_user_reaches_and_what_is_taken_away(java: JavaEngi
         except PolicySetError:
             continue  # a policy that Java reads in another way
         user = Subject(random.choice(SUBJECTS), random.choice(GROUPS), may_own=True)
-        found = reach(judge, ReachScope(ACCESSES, paths(judge)[1:], subject=user))
+        found = effective_access(judge, AccessScope(ACCESSES, paths(judge)[1:], subject=user))
         for what, rows in (("allowed", found.allowed), ("denied", found.taken)):
             witnesses = [row.witness for row in rows if row.witness is not None]
             assert set(answers(java, documents, witnesses, judge)) <= {what == "allowed"}, number

@@ -13,13 +13,13 @@ from typing import Final
 
 from msgspec import structs
 
-from ranger_cdap.analysis.alike import AlikeSubjects
+from ranger_cdap.analysis.effective_access import granting_items, taking_items
+from ranger_cdap.analysis.equivalent_subjects import EquivalentSubjects
 from ranger_cdap.analysis.impact import DEFAULT_TIME
 from ranger_cdap.analysis.logic.atoms import AtomTable
 from ranger_cdap.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
 from ranger_cdap.analysis.logic.solver import FormulaSolver
 from ranger_cdap.analysis.logic.witness import Witness
-from ranger_cdap.analysis.reach import granting_items, taking_items
 from ranger_cdap.analysis.subject import Subject, SubjectRulingMaker, SubjectSpace, exactly, finder_of_subject
 from ranger_cdap.analysis.symbols.precedence import decision
 from ranger_cdap.analysis.symbols.space import PolicySpace, Region, TagOccurrence, TagRuling, Zone
@@ -87,7 +87,7 @@ class CellFinder:
     def __init__(self, engine: PolicyEngine) -> None:
         self._engine = engine
         self._shared = PolicySpace(RulingMaker(engine, AtomTable(), engine.state.roles.names))
-        self._alike = AlikeSubjects(self._shared)
+        self._alike = EquivalentSubjects(self._shared)
 
     def class_of(self, subject: Subject, resource: Mapping[str, str]) -> Hashable:
         """Return the class of a subject: those of one class have the same cells there, except for the witness."""

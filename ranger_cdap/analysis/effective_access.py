@@ -1,4 +1,4 @@
-"""Reach: the access that a set of policies allows a subject or anyone on a part of the resources, with witnesses.
+"""Effective access: what a set of policies allows a subject or anyone on a part of the resources, with witnesses.
 
 The rows are disjoint, and together they hold every request in scope that is allowed. `taken` are the denials that take
 away access which would be allowed without any denial or exception; of these, a request may be in several.
@@ -35,7 +35,7 @@ from ranger_cdap.engine.engine import gc_paused
 
 
 @dataclass(frozen=True, slots=True)
-class ReachScope:
+class AccessScope:
     """Requests of interest: access types, paths of resources, and `within`, matchers of levels that must be covered.
 
     Without a subject, anyone's.
@@ -48,7 +48,7 @@ class ReachScope:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReachedAccess:
+class AllowedAccess:
     """Access for one access type where `guard` holds, by an item; with a witness if it is exact, else with doubts."""
 
     source: AllowSource
@@ -58,7 +58,7 @@ class ReachedAccess:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TakenAccess:
+class DeniedAccess:
     """Access for one access type that an item takes away where `guard` holds; no item: a policy that denies all else.
 
     The item is a deny item or an allow exception.
@@ -76,14 +76,14 @@ class TakenAccess:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach:
+class FoundAccess:
     """Access found; `contradictions` are witnesses that the engine decides otherwise: faults of this analysis."""
 
-    allowed: tuple[ReachedAccess, ...]
-    taken: tuple[TakenAccess, ...]
+    allowed: tuple[AllowedAccess, ...]
+    taken: tuple[DeniedAccess, ...]
     contradictions: tuple[Witness, ...]
     space: PolicySpace
-    scope: ReachScope
+    scope: AccessScope
 
     def inside(self, path: Path) -> Formula:
         """Return that a resource of this path is in scope."""
@@ -94,31 +94,31 @@ class Reach:
         return narrowed_to(self.scope, region)
 
 
-def reach(
+def effective_access(
     engine: PolicyEngine,
-    scope: ReachScope,
+    scope: AccessScope,
     *,
     access_time: int = DEFAULT_TIME,
     budget: SearchBudget = SearchBudget(),  # noqa: B008 - immutable
     denials: bool = True,
-) -> Reach:
+) -> FoundAccess:
     """Return the access in scope that a set of policies allows, and unless `denials` is false what it takes away."""
     maker: RulingMaker
     if scope.subject is None:
         maker = RulingMaker(engine, AtomTable(), engine.state.roles.names)
     else:
         maker = SubjectRulingMaker.of(engine, scope.subject)
-    search = _ReachSearch(PolicySpace(maker), scope, access_time, budget)
+    search = _AccessSearch(PolicySpace(maker), scope, access_time, budget)
     with gc_paused():
         allowed = tuple(search.allowed())
         taken = tuple(search.taken()) if denials else ()
-    return Reach(allowed, taken, tuple(search.contradictions), search.space, scope)
+    return FoundAccess(allowed, taken, tuple(search.contradictions), search.space, scope)
 
 
 @dataclass(slots=True)
-class _ReachSearch:
+class _AccessSearch:
     space: PolicySpace
-    scope: ReachScope
+    scope: AccessScope
     access_time: int
     budget: SearchBudget
     contradictions: list[Witness] = field(default_factory=list)
@@ -127,7 +127,7 @@ class _ReachSearch:
 
     # --- allowed ------------------------------------------------------------------------------------------------------
 
-    def allowed(self) -> Iterator[ReachedAccess]:
+    def allowed(self) -> Iterator[AllowedAccess]:
         """Yield the rows, by source: super users, policies in their order, tags."""
         space = self.space
         for path in self._paths():
@@ -149,7 +149,7 @@ class _ReachSearch:
                             yield from self._allowed_row(source, all_of((unprivileged, first)))
         yield from self._allowed_by_tags(rank, unprivileged)
 
-    def _allowed_by_tags(self, rank: Mapping[int, int], unprivileged: Formula) -> Iterator[ReachedAccess]:
+    def _allowed_by_tags(self, rank: Mapping[int, int], unprivileged: Formula) -> Iterator[AllowedAccess]:
         space = self.space
         order = {id(one): n for n, one in enumerate(space.occurrences)}
         for one in space.occurrences:
@@ -166,18 +166,18 @@ class _ReachSearch:
                                 before.append(tagged.ruling.allows)
                         yield from self._allowed_row(source, all_of((unprivileged, negated(any_of(before)))))
 
-    def _allowed_row(self, source: AllowSource, rest: Formula) -> Iterator[ReachedAccess]:
+    def _allowed_row(self, source: AllowSource, rest: Formula) -> Iterator[AllowedAccess]:
         guard = all_of((inside_of(self.space, self.scope, source.region.path), source.guard, source.rest, rest))
         if guard is FALSE:
             return
         narrowed = replace(source, region=narrowed_to(self.scope, source.region))
         guard = all_of((guard, allowed_by(self.space, narrowed)))
         if found := self._searched(guard, source.region.path, source.access, allowed=True):
-            yield ReachedAccess(source, guard, *found)
+            yield AllowedAccess(source, guard, *found)
 
     # --- taken away ---------------------------------------------------------------------------------------------------
 
-    def taken(self) -> Iterator[TakenAccess]:
+    def taken(self) -> Iterator[DeniedAccess]:
         """Yield the denials and exceptions, by zone and policy, those of resource policies first."""
         space = self.space
         for zone in space.repositories:
@@ -194,7 +194,7 @@ class _ReachSearch:
 
     def _taken_by(
         self, zone: Zone, entry: PolicyEntry, path: Path, access: str, rulings: Iterable[Ruling]
-    ) -> Iterator[TakenAccess]:
+    ) -> Iterator[DeniedAccess]:
         space, maker = self.space, self.space.maker
         for resource in entry.resources:
             inside = maker.self_match(resource, path, subtree=entry.covers_subtree)
@@ -210,7 +210,7 @@ class _ReachSearch:
                     guard = all_of((inside, negated(any_of(higher)), formula))
                     yield from self._taken_row(zone, region, access, ruling, item, None, guard)
 
-    def _taken_by_tag(self, one: TagOccurrence, path: Path, access: str) -> Iterator[TakenAccess]:
+    def _taken_by_tag(self, one: TagOccurrence, path: Path, access: str) -> Iterator[DeniedAccess]:
         if not path:
             return
         elements = (None,) * len(path) if one.resource is None else levels_of(one.resource, path)
@@ -230,14 +230,14 @@ class _ReachSearch:
         item: SymbolicItem | None,
         occurrence: TagOccurrence | None,
         guard: Formula,
-    ) -> Iterator[TakenAccess]:
+    ) -> Iterator[DeniedAccess]:
         guard = all_of((inside_of(self.space, self.scope, region.path), guard))
         if guard is FALSE:
             return
         near = narrowed_to(self.scope, region)
         guard = all_of((guard, self._granted(zone, near, access), negated(self.space.allowed(near, access))))
         if found := self._searched(guard, region.path, access, allowed=False):
-            yield TakenAccess(zone, region, access, ruling, item, occurrence, guard, *found)
+            yield DeniedAccess(zone, region, access, ruling, item, occurrence, guard, *found)
 
     def _granted(self, zone: Zone, region: Region, access: str) -> Formula:
         """Return that some item would allow access if nothing denied it."""
@@ -300,12 +300,12 @@ class _ReachSearch:
         return self._solver.solve(guard, finder)
 
 
-def inside_of(space: PolicySpace, scope: ReachScope, path: Path) -> Formula:
+def inside_of(space: PolicySpace, scope: AccessScope, path: Path) -> Formula:
     """Return that a resource of this path is in scope."""
     return all_of(space.maker.table.level(name, scope.within[name]) for name in path if name in scope.within)
 
 
-def narrowed_to(scope: ReachScope, region: Region) -> Region:
+def narrowed_to(scope: AccessScope, region: Region) -> Region:
     """Return a region of fewer resources that has all of this one that are in scope."""
     levels = zip(region.path, region.elements, strict=True)
     return Region(region.path, tuple(_narrower(element, scope.within.get(name)) for name, element in levels))

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ranger_cdap.analysis.access_row import AccessRow
+from ranger_cdap.analysis.bounded_search import BoundedSearch
 from ranger_cdap.analysis.impact import ChangedAccess, Impact
 from ranger_cdap.analysis.logic.formula import Formula, all_of
-from ranger_cdap.analysis.narrowing import Narrowing
-from ranger_cdap.analysis.row_search import RowSearch
-from ranger_cdap.analysis.symbols.allowing import AllowSource
-from ranger_cdap.analysis.symbols.space import PolicySpace
-from ranger_cdap.analysis.wording import (
+from ranger_cdap.analysis.row_resource import RowResource
+from ranger_cdap.analysis.row_text import (
     MAX_EXCEPTIONS,
     conditions,
     item_named,
@@ -21,6 +19,8 @@ from ranger_cdap.analysis.wording import (
     names_of,
     principals,
 )
+from ranger_cdap.analysis.symbols.allowing import AllowSource
+from ranger_cdap.analysis.symbols.space import PolicySpace
 from ranger_cdap.engine import ADMIN_ACCESS
 
 _STEPS: Final = 2_000
@@ -28,15 +28,15 @@ _STEPS: Final = 2_000
 
 def impact_rows(found: Impact) -> list[AccessRow]:
     """Return the access that the new set adds, then that which only the old set allows."""
-    narrowing = Narrowing(found.pair)
+    row_resource = RowResource(found.pair)
     return [
-        *_rows(found.gained, found.pair.new, narrowing, gained=True),
-        *_rows(found.lost, found.pair.old, narrowing, gained=False),
+        *_rows(found.gained, found.pair.new, row_resource, gained=True),
+        *_rows(found.lost, found.pair.old, row_resource, gained=False),
     ]
 
 
 def _rows(
-    changes: Iterable[ChangedAccess], space: PolicySpace, narrowing: Narrowing, *, gained: bool
+    changes: Iterable[ChangedAccess], space: PolicySpace, row_resource: RowResource, *, gained: bool
 ) -> Iterator[AccessRow]:
     groups: dict[tuple[object, ...], list[ChangedAccess]] = {}
     for one in changes:
@@ -45,11 +45,13 @@ def _rows(
         region = (source.region.path, tuple(map(id, source.region.elements)))
         key = (source.zone, id(policy), id(source.item), id(source.occurrence), region, kinds)
         groups.setdefault(key, []).append(one)
-    search = RowSearch(space, _STEPS)
-    return (_row(group, search, narrowing, gained=gained) for group in groups.values())
+    search = BoundedSearch(space, _STEPS)
+    return (_row(group, search, row_resource, gained=gained) for group in groups.values())
 
 
-def _row(group: Sequence[ChangedAccess], search: RowSearch, narrowing: Narrowing, *, gained: bool) -> AccessRow:
+def _row(
+    group: Sequence[ChangedAccess], search: BoundedSearch, row_resource: RowResource, *, gained: bool
+) -> AccessRow:
     space = search.space
     first, source = group[0], group[0].source
     ruling, item, region = source.ruling, source.item, source.region
@@ -57,7 +59,7 @@ def _row(group: Sequence[ChangedAccess], search: RowSearch, narrowing: Narrowing
     given = space.state.privileged
     supers = (*(f"user {u}" for u in sorted(given.super_users)), *(f"group {g}" for g in sorted(given.super_groups)))
     partial, inside = _is_partial(group, search, ()), list[Formula]()
-    elements = narrowing.elements(group, search) if partial else region.elements
+    elements = row_resource.elements(group, search) if partial else region.elements
     if elements != region.elements:
         inside = [space.maker.table.level(n, e) for n, e in zip(region.path, elements, strict=True) if e is not None]
         partial = _is_partial(group, search, inside)
@@ -82,7 +84,7 @@ def _row(group: Sequence[ChangedAccess], search: RowSearch, narrowing: Narrowing
     )
 
 
-def _is_partial(group: Sequence[ChangedAccess], search: RowSearch, inside: Sequence[Formula]) -> bool:
+def _is_partial(group: Sequence[ChangedAccess], search: BoundedSearch, inside: Sequence[Formula]) -> bool:
     """Return whether an exact row has requests inside that do not change, because both sets allow them."""
     return any(
         not one.doubts and not search.finds_none(all_of((one.source.guard, one.otherwise, *inside)), one.source)
@@ -90,7 +92,7 @@ def _is_partial(group: Sequence[ChangedAccess], search: RowSearch, inside: Seque
     )
 
 
-def _who(group: Sequence[ChangedAccess], search: RowSearch) -> tuple[str, ...]:
+def _who(group: Sequence[ChangedAccess], search: BoundedSearch) -> tuple[str, ...]:
     """Return the principals of the item that the change concerns; all if none can be told from the others."""
     item = group[0].source.item
     assert item is not None
@@ -106,7 +108,7 @@ def _who(group: Sequence[ChangedAccess], search: RowSearch) -> tuple[str, ...]:
     return concerned or every
 
 
-def _exceptions(source: AllowSource, search: RowSearch, inside: Sequence[Formula]) -> tuple[str, ...]:
+def _exceptions(source: AllowSource, search: BoundedSearch, inside: Sequence[Formula]) -> tuple[str, ...]:
     """Return the exceptions of the policy, and the denials of others that the item really meets inside."""
     if source.ruling is None:
         return ()

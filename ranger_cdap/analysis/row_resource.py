@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from ranger_cdap.analysis.bounded_search import BoundedSearch
 from ranger_cdap.analysis.comparison import differences
 from ranger_cdap.analysis.impact import ChangedAccess, SpacePair
 from ranger_cdap.analysis.logic.formula import FALSE, Formula, all_of, any_of, negated
 from ranger_cdap.analysis.logic.level_values import find_value, included
-from ranger_cdap.analysis.row_search import RowSearch
 from ranger_cdap.analysis.symbols.allowing import levels_of
 from ranger_cdap.analysis.symbols.meeting import Elements
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
@@ -26,12 +26,12 @@ MAX_CANDIDATES: Final = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Narrowing:
+class RowResource:
     """Narrower of the levels of changed access."""
 
     pair: SpacePair
 
-    def elements(self, changes: Sequence[ChangedAccess], search: RowSearch) -> Elements:
+    def elements(self, changes: Sequence[ChangedAccess], search: BoundedSearch) -> Elements:
         """Return the levels on which all of the changes of one source are; its own where no others are known."""
         region = changes[0].source.region
         named = self._candidates.get(region.path)
@@ -61,7 +61,7 @@ class Narrowing:
     def _narrowed(
         self,
         changes: Sequence[ChangedAccess],
-        search: RowSearch,
+        search: BoundedSearch,
         name: str,
         own: ResourceMatcher | None,
         values: Sequence[str],
@@ -98,6 +98,6 @@ def _is_part(element: ResourceMatcher, own: ResourceMatcher | None) -> bool:
     return find_value(inside, outside) is None and (own.excludes or find_value([own], [element]) is not None)
 
 
-def _is_elsewhere(changes: Sequence[ChangedAccess], search: RowSearch, formula: Formula) -> bool:
+def _is_elsewhere(changes: Sequence[ChangedAccess], search: BoundedSearch, formula: Formula) -> bool:
     """Return True if nothing changes where a formula holds."""
     return all(search.finds_none(all_of((one.guard, formula)), one.source) for one in changes)

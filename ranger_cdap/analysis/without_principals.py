@@ -21,7 +21,7 @@ _MACROS: Final = {"any user": USER_MACRO, "the owner": OWNER_MACRO}
 
 @dataclass(frozen=True, slots=True)
 class ItemPrincipal:
-    """A principal of an allow item, by the number of the item from 1; named as `wording.principals` does."""
+    """A principal of an allow item, by the number of the item from 1; named as `row_text.principals` does."""
 
     item: int
     principal: str

@@ -11,8 +11,8 @@ from random import Random
 import pytest
 from hypothesis import given
 
+from ranger_cdap.analysis.access_paths import Cell, CellFinder, CellItem
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import Cell, CellFinder, CellItem
 from ranger_cdap.engine import ADMIN_ACCESS, NO_POLICY, AccessRequest, PolicyEngine, Verdict
 from tests.analysis.small_sets import (
     ACCESSES,
@@ -26,8 +26,8 @@ from tests.analysis.small_sets import (
     requests,
     tagged,
 )
+from tests.analysis.test_effective_access_laws import FEW, drawn_set
 from tests.analysis.test_impact_laws import SETS, drawn, features_of, randoms
-from tests.analysis.test_reach_laws import FEW, drawn_set
 
 ASKED = 60
 MOST_ITEMS = 6

@@ -12,7 +12,7 @@ from ranger_cdap.engine.compiled.policy import PolicyCompiler
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher
 
 
-class AlikeSubjects:
+class EquivalentSubjects:
     """Classes of subjects on the resource last asked about.
 
     Those of one class have the same cells there, except for the witness.

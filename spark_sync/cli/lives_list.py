@@ -8,7 +8,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY
-from spark_sync.cli.lives import as_json, policy_text, rows
+from spark_sync.cli.lives_text import as_json, policy_text, rows
 from spark_sync.ledger.life import State
 from spark_sync.preflight import check_reading
 

@@ -9,13 +9,13 @@ from random import Random
 import pytest
 from hypothesis import given
 
+from ranger_cdap.analysis.access_paths import Cell, CellFinder
 from ranger_cdap.analysis.subject import Subject
-from ranger_cdap.analysis.ways import Cell, CellFinder
 from ranger_cdap.engine import Verdict
 from ranger_cdap.questions.cell_text import dependence, item_of_cell
 from tests.analysis.small_sets import ACCESSES, GROUPS, USERS, VALUES, definition, engine, numbered
+from tests.analysis.test_effective_access_laws import drawn_set
 from tests.analysis.test_impact_laws import EVERYTHING, drawn, features_of, randoms
-from tests.analysis.test_reach_laws import drawn_set
 
 SUBJECTS = [
     Subject(user, frozenset(groups))

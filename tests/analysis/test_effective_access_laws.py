@@ -1,4 +1,4 @@
-"""Laws of reach, held against every request of a small universe that the engine decides."""
+"""Laws of effective access, held against every request of a small universe that the engine decides."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from random import Random
 import pytest
 from hypothesis import given
 
+from ranger_cdap.analysis.effective_access import (
+    AccessScope,
+    AllowedAccess,
+    DeniedAccess,
+    FoundAccess,
+    effective_access,
+)
 from ranger_cdap.analysis.impact import SearchBudget
 from ranger_cdap.analysis.logic.formula import Formula
-from ranger_cdap.analysis.reach import Reach, ReachedAccess, ReachScope, TakenAccess, reach
 from ranger_cdap.analysis.subject import Subject
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
@@ -39,11 +45,11 @@ def paths(of: PolicyEngine) -> tuple[tuple[str, ...], ...]:
     return ((), *of.state.model.paths.values())
 
 
-def found_in(found: Reach, guard: Formula, request: AccessRequest) -> bool:
+def found_in(found: FoundAccess, guard: Formula, request: AccessRequest) -> bool:
     return contains(found.space, guard, request)
 
 
-def containing(rows: tuple[ReachedAccess, ...], found: Reach, request: AccessRequest) -> list[ReachedAccess]:
+def containing(rows: tuple[AllowedAccess, ...], found: FoundAccess, request: AccessRequest) -> list[AllowedAccess]:
     key = (request.access_type, tuple(request.resource))
     return [
         row
@@ -52,7 +58,7 @@ def containing(rows: tuple[ReachedAccess, ...], found: Reach, request: AccessReq
     ]
 
 
-def denials_of(found: Reach, request: AccessRequest) -> list[TakenAccess]:
+def denials_of(found: FoundAccess, request: AccessRequest) -> list[DeniedAccess]:
     key = (request.access_type, tuple(request.resource))
     return [row for row in found.taken if (row.access, row.region.path) == key and found_in(found, row.guard, request)]
 
@@ -92,7 +98,7 @@ def test_each_request_of_a_user_that_is_allowed_is_in_one_row_and_no_other_is(ki
         documents, judge = made
         user, groups = random.choice(SUBJECTS), random.choice(GROUPS)
         subject = Subject(user, groups, may_own=True)
-        found = reach(judge, ReachScope((*ACCESSES, ADMIN_ACCESS), paths(judge), subject=subject))
+        found = effective_access(judge, AccessScope((*ACCESSES, ADMIN_ACCESS), paths(judge), subject=subject))
         bare = engine(without_denials(documents), "safe" if judge.state.options.fail_closed else "ranger")
         assert found.contradictions == ()
         mine = (r for r in some_requests(random, features) if (r.user, r.groups) == (user, groups))
@@ -110,7 +116,7 @@ def test_each_request_of_a_user_that_is_allowed_is_in_one_row_and_no_other_is(ki
             counted["may" if row.doubts else "exact"] += 1
             assert (row.witness is not None) == (not row.doubts)
             if row.witness is not None:
-                assert row.witness.put_to(judge) is isinstance(row, ReachedAccess)
+                assert row.witness.put_to(judge) is isinstance(row, AllowedAccess)
                 request = row.witness.request_to(judge)
                 assert (request.user, request.groups) == (user, groups)
                 assert found_in(found, row.guard, request)
@@ -139,7 +145,7 @@ def test_each_allowed_request_of_a_pattern_is_in_one_row_and_no_other_is(kind: s
             return
         _, judge = made
         within = matchers(judge, random)
-        found = reach(judge, ReachScope((*ACCESSES, ADMIN_ACCESS), paths(judge), within), denials=False)
+        found = effective_access(judge, AccessScope((*ACCESSES, ADMIN_ACCESS), paths(judge), within), denials=False)
         assert found.contradictions == ()
         for request in some_requests(random, features):
             values = request.resource
@@ -167,8 +173,8 @@ def test_a_user_reaches_what_they_reach_among_anyone(kind: str) -> None:
         if made is None:
             return
         _, judge = made
-        scopes = [ReachScope(ACCESSES, paths(judge), subject=s) for s in (None, Subject("u", may_own=True))]
-        anyone, one = (reach(judge, scope, denials=False) for scope in scopes)
+        scopes = [AccessScope(ACCESSES, paths(judge), subject=s) for s in (None, Subject("u", may_own=True))]
+        anyone, one = (effective_access(judge, scope, denials=False) for scope in scopes)
         for row in one.allowed:
             if row.witness is not None:
                 assert containing(anyone.allowed, anyone, row.witness.request_to(judge))
@@ -186,8 +192,8 @@ def test_a_search_without_budget_leaves_out_no_request() -> None:
         if made is None:
             return
         _, judge = made
-        scope = ReachScope(ACCESSES, paths(judge), subject=Subject("u", may_own=True))
-        found = reach(judge, scope, budget=SearchBudget(0, 0))
+        scope = AccessScope(ACCESSES, paths(judge), subject=Subject("u", may_own=True))
+        found = effective_access(judge, scope, budget=SearchBudget(0, 0))
         doubtful[0] += sum(bool(row.doubts) for row in found.allowed)
         for request in (r for r in some_requests(random, frozenset()) if (r.user, r.groups) == ("u", frozenset())):
             if request.access_type in ACCESSES and judge.evaluate(request).allowed:
@@ -203,7 +209,7 @@ def test_the_name_of_the_user_is_known_where_a_policy_has_a_macro_for_it() -> No
     for policies, expected in (([own], [{"base": "u"}]), ([own, denial], [])):
         download = {"serviceName": "s", "serviceDef": definition(False), "policies": numbered(policies)}
         judge = engine({"policies": download, "roles": {}})
-        found = reach(judge, ReachScope(("read",), (("base",),), subject=Subject("u", may_own=True)))
+        found = effective_access(judge, AccessScope(("read",), (("base",),), subject=Subject("u", may_own=True)))
         assert [row.doubts for row in found.allowed] == [()] * len(expected)
         assert [row.witness.request.resource for row in found.allowed if row.witness] == expected
 

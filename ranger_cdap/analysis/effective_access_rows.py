@@ -1,4 +1,4 @@
-"""Rows of reach for people: the access types of an item on one resource together, and its part of a pattern."""
+"""Rows of effective access: the access types of an item on one resource together, and its part of a pattern."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from ranger_cdap.analysis.access_row import AccessRow
+from ranger_cdap.analysis.effective_access import AllowedAccess, DeniedAccess, FoundAccess
 from ranger_cdap.analysis.impact import finder_of
 from ranger_cdap.analysis.logic.formula import FALSE, Formula, all_of
 from ranger_cdap.analysis.logic.level_values import find_value, included
 from ranger_cdap.analysis.logic.solver import FormulaSolver
-from ranger_cdap.analysis.reach import Reach, ReachedAccess, TakenAccess
-from ranger_cdap.analysis.subject import Subject, finder_of_subject
-from ranger_cdap.analysis.symbols.allowing import AllowSource
-from ranger_cdap.analysis.symbols.space import Region, TagOccurrence
-from ranger_cdap.analysis.symbols.symbolic import Ruling, SymbolicItem
-from ranger_cdap.analysis.wording import (
+from ranger_cdap.analysis.row_text import (
     MAX_EXCEPTIONS,
     LevelText,
     conditions,
@@ -25,22 +21,26 @@ from ranger_cdap.analysis.wording import (
     names_of,
     principals,
 )
+from ranger_cdap.analysis.subject import Subject, finder_of_subject
+from ranger_cdap.analysis.symbols.allowing import AllowSource
+from ranger_cdap.analysis.symbols.space import Region, TagOccurrence
+from ranger_cdap.analysis.symbols.symbolic import Ruling, SymbolicItem
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.compiled.items import OWNER
 from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
 
 _STEPS: Final = 2_000
-_ACCESS = TypeVar("_ACCESS", ReachedAccess, TakenAccess)
+_ACCESS = TypeVar("_ACCESS", AllowedAccess, DeniedAccess)
 
 
-def allowed_rows(found: Reach) -> list[AccessRow]:
+def allowed_rows(found: FoundAccess) -> list[AccessRow]:
     """Return the access that is allowed."""
     exceptions = {id(one): _exceptions(one.source, found) for one in found.allowed}
     groups = _grouped(found.allowed, exceptions)
     return [_row(group, found, exceptions[id(group[0])]) for group in groups]
 
 
-def taken_rows(found: Reach) -> list[AccessRow]:
+def taken_rows(found: FoundAccess) -> list[AccessRow]:
     """Return the access that denials and exceptions take away."""
     return [_row(group, found, ()) for group in _grouped(found.taken, {})]
 
@@ -68,7 +68,7 @@ def _grouped(found: Iterable[_ACCESS], exceptions: Mapping[int, tuple[str, ...]]
     """Return the access types of one item on one resource together, if they are alike otherwise."""
     groups: dict[tuple[object, ...], list[_ACCESS]] = {}
     for one in found:
-        source = one.source if isinstance(one, ReachedAccess) else one
+        source = one.source if isinstance(one, AllowedAccess) else one
         policy = source.ruling.policy if source.ruling else None
         region = (source.region.path, tuple(map(id, source.region.elements)))
         kinds = (source.access == ADMIN_ACCESS, one.doubts, exceptions.get(id(one)))
@@ -78,15 +78,15 @@ def _grouped(found: Iterable[_ACCESS], exceptions: Mapping[int, tuple[str, ...]]
 
 
 def _row(
-    group: Sequence[ReachedAccess] | Sequence[TakenAccess], found: Reach, exceptions: tuple[str, ...]
+    group: Sequence[AllowedAccess] | Sequence[DeniedAccess], found: FoundAccess, exceptions: tuple[str, ...]
 ) -> AccessRow:
     first = group[0]
-    source = first.source if isinstance(first, ReachedAccess) else first
+    source = first.source if isinstance(first, AllowedAccess) else first
     ruling, item, region = source.ruling, source.item, source.region
     levels, whole = _part(region, found)
     occurrences = (source.occurrence,) if source.occurrence else ()
     return AccessRow(
-        gained=isinstance(first, ReachedAccess),
+        gained=isinstance(first, AllowedAccess),
         policy_id=ruling.policy.id if ruling else None,
         policy_name=ruling.policy.name if ruling else "",
         side=item.side if item else "",
@@ -94,7 +94,7 @@ def _row(
         tag=source.occurrence.tag.type if source.occurrence else "",
         zone=source.zone or "",
         who=_who(group, found, item, ruling),
-        accesses=tuple((one.source if isinstance(one, ReachedAccess) else one).access for one in group),
+        accesses=tuple((one.source if isinstance(one, AllowedAccess) else one).access for one in group),
         path=region.path,
         levels=levels,
         whole=whole,
@@ -106,8 +106,8 @@ def _row(
 
 
 def _who(
-    group: Sequence[ReachedAccess] | Sequence[TakenAccess],
-    found: Reach,
+    group: Sequence[AllowedAccess] | Sequence[DeniedAccess],
+    found: FoundAccess,
     item: SymbolicItem | None,
     ruling: Ruling | None,
 ) -> tuple[str, ...]:
@@ -132,10 +132,10 @@ def _who(
     return concerned or every
 
 
-def _may_hold(formula: Formula, one: ReachedAccess | TakenAccess | AllowSource, found: Reach) -> bool:
+def _may_hold(formula: Formula, one: AllowedAccess | DeniedAccess | AllowSource, found: FoundAccess) -> bool:
     if formula is FALSE:
         return False
-    source = one.source if isinstance(one, ReachedAccess) else one
+    source = one.source if isinstance(one, AllowedAccess) else one
     space, subject, path = found.space, found.scope.subject, source.region.path
     if subject is None:
         finder = finder_of(space, path, source.access)
@@ -145,7 +145,7 @@ def _may_hold(formula: Formula, one: ReachedAccess | TakenAccess | AllowSource, 
     return outcome.witness is not None or not outcome.exact
 
 
-def _exceptions(source: AllowSource, found: Reach) -> tuple[str, ...]:
+def _exceptions(source: AllowSource, found: FoundAccess) -> tuple[str, ...]:
     """Return the exceptions of the policy, and the denials of others that the item really meets in scope."""
     if source.ruling is None:
         return ()
@@ -173,7 +173,7 @@ def _exceptions(source: AllowSource, found: Reach) -> tuple[str, ...]:
     return (*texts, f"up to {left} more denials") if left else tuple(texts)
 
 
-def _part(region: Region, found: Reach) -> tuple[tuple[LevelText, ...], bool]:
+def _part(region: Region, found: FoundAccess) -> tuple[tuple[LevelText, ...], bool]:
     """Return the levels of a region that are in scope, and whether they are all resources in scope."""
     within = found.scope.within
     parts = [_level_part(element, within.get(name)) for name, element in zip(region.path, region.elements, strict=True)]

@@ -32,7 +32,7 @@ def _overrides(context: click.Context, _: click.Parameter, given: tuple[str, ...
     context.ensure_object(Invocation).override(given)
 
 
-EVERYWHERE: Final = (
+COMMON_OPTIONS: Final = (
     click.Option(
         ["--config"],
         type=FILE,

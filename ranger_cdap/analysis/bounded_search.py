@@ -14,7 +14,7 @@ from ranger_cdap.engine.compiled.service_def import Path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowSearch:
+class BoundedSearch:
     """Searches in one set of policies, each of so many steps; values that were found are kept for the next."""
 
     space: PolicySpace
