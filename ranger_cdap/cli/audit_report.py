@@ -152,7 +152,8 @@ def audit_lines(invocation: Invocation, records: Iterable[Path]) -> Iterator[tup
         InvalidInput: there is no file, one cannot be read, or it has no lines of text.
     """
     given = list(records) or rotated_files(invocation.settings.audit.file)
-    paths = [path for one in given for path in (_below(one) if one.is_dir() else [one])]
+    named = [path for one in given for path in (_below(one) if one.is_dir() else [one])]
+    paths = list({path if str(path) == "-" else path.resolve(): path for path in named}.values())  # each once
     if not paths:
         where = ", ".join(f"`{one}`" for one in records) or f"`{invocation.settings.audit.file}`"
         raise InvalidInput(f"there are no files of audit records at {where}, so there is nothing to read")

@@ -59,9 +59,7 @@ def check(
     """
     if service is not None:
         if why or files is not None:
-            raise InvalidInput(
-                "`--service` excludes `--why`, `--policies` and `--at`: the service has its own policies"
-            )
+            raise InvalidInput("`--service` excludes `--why` and `--policies`: the service has its own policies")
         answer = _asked_of_service(invocation, service, asked)
         _show(invocation, answer)
     else:

@@ -50,6 +50,10 @@ def check_arguments(command: Callable[..., Any], *, required: bool = True) -> Ca
         **more: Any,
     ) -> Any:
         if user is None:
+            if parts or artifact or jar or impersonated:
+                raise InvalidInput(
+                    "`--with`, `--jar`, `--artifact` and `--impersonate` need USER, OPERATION and ENTITY"
+                )
             return command(*args, asked=None, **more)
         if operation is None or entity is None:
             raise InvalidInput("give USER, OPERATION and ENTITY")

@@ -16,6 +16,7 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.errors import InvalidInput, ServerError
 from ranger_cdap.service.http.json_log import log_json
 
+_LAST_PORT: Final = 65_535
 MAX_MEMORY: Final = 8 << 30
 """Address space in bytes: the policies twice, while new ones are compiled, and the answers."""
 
@@ -52,7 +53,7 @@ def console(invocation: Invocation, listen: str, ranger_ui: str) -> None:
     except ModuleNotFoundError as e:
         raise ServerError(f"`{e.name}` is not installed; install it with: pip install 'ranger-cdap[service]'") from None
     host, _, port = listen.rpartition(":")
-    if not (host and port.isascii() and port.isdigit()):
+    if not (host and port.isascii() and port.isdigit() and int(port) <= _LAST_PORT):
         raise InvalidInput(f"`{listen}` is not HOST:PORT, like `127.0.0.1:6501`")
     service = replace(invocation.settings.service, host=host.strip("[]"), port=int(port))
     log_json(logging.WARNING if invocation.quiet else logging.INFO)

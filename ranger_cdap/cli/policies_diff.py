@@ -97,6 +97,8 @@ def diff_command(
     cached. Each row has a request as evidence, which both sets have decided. A row that may not be so says what could
     not be decided. docs/explanation/access-analysis.md explains the rows.
     """
+    if invocation.as_json and output_format not in (None, "json"):
+        raise InvalidInput(f"`--json` and `--format {output_format}` exclude each other")
     read = _read(invocation, old, new)
     before, after = (_engine(invocation, *one) for one in zip((old, new), read, strict=True))
     refuse_unlike(f"those of `{old}`", before, f"those of `{new}`", after)
@@ -162,7 +164,7 @@ def _read(invocation: Invocation, old: PolicyFiles, new: PolicyFiles) -> list[Do
             policies = _in_service(
                 source.path, b"".join(pieces(now.policies)), invocation.settings.ranger.service, report
             )
-            read[source.name] = structs.replace(now, policies=policies)
+            read[source.name] = structs.replace(now, policies=policies, **source.beside())
         elif source.name not in read:
             read[source.name] = source.read(invocation, report)
     found = [read[old.name], read[new.name]]

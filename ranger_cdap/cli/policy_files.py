@@ -85,9 +85,23 @@ class PolicyFiles:
         if self.name.startswith(CACHE):
             return self._cached(invocation)
         assert self.path is not None
-        beside = dict(map(_beside, self.name.split(",")[1:])) if str(self.path) != self.name else {}
+        beside = self.beside()
         with usable(self.path):
             return documents(read_policies(self.path, settings.ranger.service, report), **beside)
+
+    def beside(self) -> dict[str, bytes]:
+        """Return the downloads that stand beside policies, by kind.
+
+        Raises:
+            InvalidInput: a file cannot be read, or is not such a download or the second of its kind.
+        """
+        found: dict[str, bytes] = {}
+        for name in self.name.split(",")[1:] if str(self.path) != self.name else ():
+            kind, content = _beside(name)
+            if kind in found:
+                raise InvalidInput(f"`{name}` is a second download of {kind}; give one")
+            found[kind] = content
+        return found
 
     def _historic(self, settings: Settings) -> Documents:
         directory, now = settings.plugin.history_dir, time.time_ns() // 1_000_000
@@ -123,6 +137,8 @@ class PolicyFilesParameter(click.ParamType):  # type: ignore[type-arg]  # generi
         """
         if isinstance(value, PolicyFiles):
             return value
+        if not all(value.split(",")):
+            raise InvalidInput(f"`{value}` names no policies: a name is empty")
         if value.startswith(_SERVICES):
             raise InvalidInput(f"`{value}` gives no policies out; on its host, `cache:` and `history:` name them")
         if value.startswith(RANGER) and value != RANGER:

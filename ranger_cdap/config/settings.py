@@ -121,7 +121,7 @@ class PluginSettings(Table, frozen=True):
     email_to_user: bool = False
     """Take an e-mail address for the user who has it in Ranger's user store, else for the user named before `@`."""
     history_dir: Path | None = None
-    """A directory in which every version of the policies that is used is kept, for `--at`; private to its owner."""
+    """A directory in which every version of used policies is kept, for `history:7d`; private to its owner."""
     history_max_bytes: int = 100_000_000
     """Maximum bytes of the history of a service; the oldest versions are removed. Greater than zero."""
 

@@ -81,7 +81,7 @@ HISTORY: Final = Kept(
     Program.SERVICE,
     "the plugin",
     "the first download",
-    "change what `--at` answers",
+    "change what `history:` answers",
 )
 _AUDIT: Final = Kept(
     "audit directory",

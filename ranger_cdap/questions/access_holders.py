@@ -5,20 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from ranger_cdap.analysis.access_paths import CellFinder
 from ranger_cdap.analysis.subject import Subject
 from ranger_cdap.authz.access_review import review_engine, reviewed
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine, Verdict
+from ranger_cdap.engine import ADMIN_ACCESS, AccessEntry, AccessRequest, PolicyEngine, Verdict
 from ranger_cdap.engine.decide.acl import ANONYMOUS_USER, Accesses
 from ranger_cdap.policies.refresh.documents import Documents
-from ranger_cdap.questions.cell_text import dependence
-from ranger_cdap.questions.policy_index import PolicyIndex, TagPolicy, users_of
+from ranger_cdap.questions.dependence import Dependences
+from ranger_cdap.questions.policy_index import PolicyIndex, users_of
 from ranger_cdap.ranger_model.decode import decode_user_store
-from ranger_cdap.ranger_model.document import replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,44 +32,45 @@ class AccessHolder:
     depends: Mapping[str, str] = field(default_factory=dict)
 
     def status(self, access: str) -> str:
-        """Return the status of an access as text, with that on which it depends."""
-        depends = self.depends.get(access)
-        return f"allowed {depends}" if depends else self.accesses[access].verdict
+        """Return the verdict on an access as text, with that on which it depends."""
+        depends, verdict = self.depends.get(access), self.accesses[access].verdict
+        may = "may be " if verdict is Verdict.UNDECIDED else ""
+        return f"{may}allowed {depends}" if depends else verdict
+
+    def has_same_access(self, other: AccessHolder) -> bool:
+        """Return whether another holder has the same accesses."""
+        return (self.accesses, self.depends) == (other.accesses, other.depends)
 
 
 def access_holders(authorizer: Authorizer, entity: EntityId, index: PolicyIndex) -> Iterator[AccessHolder]:
-    """Yield every holder with an access to the entity, allowed, denied or conditional, as the engine decides.
+    """Yield every holder with an access to the entity, allowed, denied, conditional or undecided.
+
+    A role has its access with the roles that contain it, and without any group.
 
     Raises:
         NotReady: there are no policies.
     """
     snapshot, now = authorizer.snapshot, time.time_ns() // 1_000_000
-    asks = _Evaluator(review_engine(snapshot, now), to_resource(entity, authorizer.decider.config.instance), now)
-    table = asks.engine.who_can(asks.resource)
+    engine = review_engine(snapshot, now)
+    resource = to_resource(entity, authorizer.decider.config.instance)
+    asks = _Evaluator(engine, resource, now, Dependences(engine, index.tagged))
+    table = engine.who_can(resource)
     named_groups = table.groups.keys() | index.groups_in_roles
     members = members_of(snapshot.documents, None if index.names_the_user else named_groups)
-    everybody = asks.accesses(ANONYMOUS_USER)
-
-    def holder(
-        kind: str, name: str, row: Accesses, groups: tuple[str, ...], roles: frozenset[str] | None = None
-    ) -> AccessHolder:
-        among = (name,) if kind == "group" else groups
-        depends = asks.dependence(name if kind == "user" else ANONYMOUS_USER, among, roles, row, index)
-        return AccessHolder(kind, name, row, groups, depends)
-
-    yield holder("everybody", "", everybody, ())
+    everybody = asks.holder("everybody", "")
+    yield everybody
     for user in sorted(table.users.keys() | members.keys()):
-        groups = members.get(user, ())
-        row = asks.accesses(user, groups)
-        if user in table.users or row != everybody:
-            yield holder("user", user, row, groups)
+        found = asks.holder("user", user, members.get(user, ()))
+        if user in table.users or not found.has_same_access(everybody):
+            yield found
     for group in sorted(named_groups):
-        row = asks.accesses(ANONYMOUS_USER, (group,))
-        if group in table.groups or row != everybody:
-            yield holder("group", group, row, ())
-    for role in table.roles:
-        roles = frozenset({role})
-        yield holder("role", role, asks.accesses(ANONYMOUS_USER, roles=roles), (), roles)
+        found = asks.holder("group", group)
+        if group in table.groups or not found.has_same_access(everybody):
+            yield found
+    for role in sorted(table.roles.keys() | index.roles.names):
+        having = index.roles.containing(role)
+        if not having.isdisjoint(table.roles):
+            yield asks.holder("role", role, roles=having)
 
 
 @dataclass(frozen=True)
@@ -82,31 +80,39 @@ class _Evaluator:
     engine: PolicyEngine
     resource: dict[str, str]
     now: int
+    dependences: Dependences
 
-    def accesses(self, user: str, groups: tuple[str, ...] = (), roles: frozenset[str] | None = None) -> Accesses:
-        """Return the accesses of a user with these groups and, if given, only these roles."""
+    def holder(
+        self, kind: str, name: str, groups: tuple[str, ...] = (), roles: frozenset[str] | None = None
+    ) -> AccessHolder:
+        """Return a holder with their accesses; a user with these groups, a role with only these roles."""
+        user = name if kind == "user" else ANONYMOUS_USER
+        subject = Subject(user, frozenset((name,) if kind == "group" else groups), roles)
         kinds = (*(access.name for access in self.engine.service_def.access_types), ADMIN_ACCESS)
-        base = AccessRequest(self.resource, "", user=user, groups=frozenset(groups), roles=roles, access_time=self.now)
-        entries = ((kind, reviewed(self.engine, replaced(base, access_type=kind))[1]) for kind in kinds)
-        return {kind: entry for kind, entry in entries if entry is not None}
+        found = {access: entry for access in kinds if (entry := self._entry(subject, access))}
+        return AccessHolder(
+            kind,
+            name,
+            {access: entry for access, (entry, _) in found.items()},
+            groups,
+            {access: text for access, (_, text) in found.items() if text},
+        )
 
-    def dependence(
-        self, user: str, groups: tuple[str, ...], roles: frozenset[str] | None, accesses: Accesses, index: PolicyIndex
-    ) -> dict[str, str]:
-        """Return on what the conditional ones of these accesses depend."""
-        subject = Subject(user, frozenset(groups), roles)
-        conditional = [kind for kind, entry in accesses.items() if entry.verdict is Verdict.CONDITIONAL]
-        cells = ((kind, self._cells.cell(subject, self.resource, kind)) for kind in conditional)
-        # Tags that a service without an enricher has in its download may only deny; nothing else is left unnamed.
-        return {kind: dependence(cell) or _by_tags(index.tagged(accesses[kind].policy_id)) for kind, cell in cells}
-
-    @cached_property
-    def _cells(self) -> CellFinder:
-        return CellFinder(self.engine)
-
-
-def _by_tags(tagged: TagPolicy) -> str:
-    return f"depending on {tagged.tags}" if tagged.tags else ""
+    def _entry(self, subject: Subject, access: str) -> tuple[AccessEntry, str] | None:
+        """Return an access and on what it depends; None if no policy gives or denies it."""
+        request = AccessRequest(
+            self.resource, access, subject.user, subject.groups, roles=subject.roles, access_time=self.now
+        )
+        _, entry = reviewed(self.engine, request)
+        if entry is None:
+            return None
+        if entry.verdict is not Verdict.CONDITIONAL:
+            return entry, ""
+        # To the engine it is conditional as soon as conditions matter: they may still never allow it, or always.
+        found = self.dependences.of(subject, self.resource, access, entry.policy_id)
+        if found.verdict is Verdict.NO_POLICY:
+            return None
+        return AccessEntry(found.verdict, found.policy_id), found.text
 
 
 def members_of(documents: Documents | None, groups: Set[str] | None) -> dict[str, tuple[str, ...]]:

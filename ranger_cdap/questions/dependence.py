@@ -17,10 +17,11 @@ _UNNAMED: Final = "depending on what cannot be named"
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """Answer in whatever circumstances, and the text on what it depends; empty if it depends on nothing."""
+    """Answer in whatever circumstances, the text on what it depends, empty if on nothing, and the deciding policy."""
 
     verdict: Verdict
     text: str
+    policy_id: int
 
 
 class Dependences:
@@ -49,7 +50,9 @@ class Dependences:
     def _found(self, subject: Subject, resource: Mapping[str, str], access: str, policy_id: int) -> Dependence:
         cell = self._cells.cell(subject, resource, access)
         if cell.verdict in (Verdict.CONDITIONAL, Verdict.UNDECIDED):
-            return Dependence(cell.verdict, dependence(cell) or _UNNAMED)
+            return Dependence(cell.verdict, dependence(cell) or _UNNAMED, policy_id)
         # Tags that a service without an enricher has in its download may only deny; a cell does not name them.
         tags = "" if self._enriched else self._tagged(policy_id).tags
-        return Dependence(Verdict.CONDITIONAL, f"depending on {tags}") if tags else Dependence(cell.verdict, "")
+        if tags:
+            return Dependence(Verdict.CONDITIONAL, f"depending on {tags}", policy_id)
+        return Dependence(cell.verdict, "", cell.decided_by)

@@ -207,3 +207,84 @@ def test_every_conditional_access_says_on_what_it_depends(
         for row in json.loads(capsys.readouterr().out):
             for access, entry in row["accesses"].items():
                 assert (entry["verdict"] == "conditional") == bool(entry.get("depends")), (row["name"], access)
+
+
+LATER, LATER_STILL = ([{"startTime": f"{year}/01/01 00:00:00", "timeZone": "UTC"}] for year in (2080, 2090))
+STAFF = {"userGroupMapping": {"ann": ["staff"], "bob": ["staff"]}}
+NEVER = [
+    policy(
+        1, dataset("d"), item("read", groups=["staff"]), validitySchedules=LATER,
+        denyPolicyItems=[item("read", users=["ann"])],
+    )
+]  # fmt: skip
+NEVER_YET = [
+    policy(1, dataset("d"), item("read", users=["ann"]), validitySchedules=LATER_STILL),
+    policy(2, dataset("d"), denyPolicyItems=[item("read", users=["ann"])], validitySchedules=LATER),
+]
+
+
+@pytest.mark.parametrize(
+    ("policies", "read"),
+    [
+        (NEVER, {"ann": "denied", "bob": "allowed if from 2080/01/01 00:00:00 UTC"}),
+        (NEVER_YET, {"ann": "may be allowed if from 2090/01/01 00:00:00 UTC, unless from 2080/01/01 00:00:00 UTC"}),
+    ],
+    ids=["denied whenever it is allowed", "denied before it is allowed"],
+)
+def test_who_can_never_have_an_access_is_not_called_allowed(
+    policies: list[dict[str, object]], read: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / "p.json", tmp_path / "u.json"]
+    for file, content in zip(files, (download(policies), STAFF), strict=True):
+        file.write_text(json.dumps(content))
+    which = ["--policies", ",".join(map(str, files))]
+    lines = by_pattern(["dataset:ns1.d", "--access", "read"], which, capsys)
+    for user, status in read.items():
+        (line,) = (" ".join(line.split()) for line in lines if line.split()[:2] == ["user", user])
+        assert line.startswith(f"user {user} read {status}")
+
+
+@pytest.mark.parametrize(
+    ("items", "roles"),
+    [
+        ({"policyItems": [item("read", roles=["auditors"])]}, {"auditors": "allowed 1", "finance": "allowed 1"}),
+        (
+            {"policyItems": [item("read", roles=["finance"])], "denyPolicyItems": [item("read", roles=["auditors"])]},
+            {"auditors": "denied 1", "finance": "denied 1"},
+        ),
+    ],
+    ids=["allowed by the outer role", "denied by the outer role"],
+)
+def test_a_role_has_the_access_of_the_roles_that_contain_it(
+    items: dict[str, object], roles: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nested = {
+        "rangerRoles": [
+            {"name": "auditors", "roles": [{"name": "finance"}]},
+            {"name": "finance", "users": [{"name": "zed"}]},
+        ]
+    }
+    files = [tmp_path / "p.json", tmp_path / "r.json"]
+    for file, content in zip(files, (download([policy(1, dataset("d"), **items)]), nested), strict=True):
+        file.write_text(json.dumps(content))
+    found = reached("dataset:ns1.d", ["--policies", ",".join(map(str, files))], capsys)
+    assert {name: row["read"] for (kind, name), row in found.items() if kind == "role"} == roles
+    assert found["user", "zed"]["read"] == roles["finance"]
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(WORLDS)
+def test_the_verdict_on_a_user_is_that_of_the_ways(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], world: dict[str, Any]
+) -> None:
+    options = files(tmp_path, world)
+    for entity in ENTITIES:
+        assert main(["access", "--entity", str(entity), *options, "--json"]) == ExitCode.OK
+        for row in json.loads(capsys.readouterr().out):
+            if row["kind"] == "user":
+                words = ["access", "--user", row["name"], "--entity", str(entity)]
+                assert main([*words, *options, "--json"]) == ExitCode.OK
+                for one in json.loads(capsys.readouterr().out)["accesses"]:
+                    held = row["accesses"].get(one["access"], {"verdict": "no policy"})
+                    assert one["verdict"] == held["verdict"], (row["name"], entity, one["access"])

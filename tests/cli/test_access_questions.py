@@ -63,3 +63,23 @@ def test_of_a_user_and_a_pattern_the_rows_of_the_user_on_it_are_shown(
     rows = {(row["policy"]["id"], tuple(row["who"]), row["whole"]) for row in found["allowed"]}
     assert rows == {(1, ("group analysts",), True), (2, ("user ann",), False)}
     assert (found["user"], found["entity"]["parts"]) == ("ann", ["ns1", "sales*"])
+
+
+@pytest.mark.parametrize(
+    ("which", "sentence"),
+    [
+        ("{policies},{roles},{roles}", "is a second download of roles"),
+        ("{policies},", "a name is empty"),
+        ("", "a name is empty"),
+        ("{policies},{policies}", "is no download of roles, tags or users"),
+        ("{policies},nowhere.json", "`nowhere.json` cannot be read"),
+    ],
+)
+def test_each_name_of_policies_counts(
+    which: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policies, roles, *_ = named(tmp_path)[1].split(",")
+    words = ["access", "--entity", KV, "--policies", which.format(policies=policies, roles=roles)]
+    assert main(words) == ExitCode.INVALID_INPUT
+    told = capsys.readouterr()
+    assert (told.out, sentence in told.err) == ("", True)

@@ -115,3 +115,9 @@ def test_what_makes_no_sense_is_one_sentence(more: list[str], said: str, capsys:
     error = capsys.readouterr().err
     assert said in error
     assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", ["--impersonate bob", "--jar x.jar --type dataset", "--with datasets=dataset:ns1.kv"])
+def test_without_a_user_an_option_of_a_check_is_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["needs", *words.split()]) == 3
+    assert "need USER, OPERATION and ENTITY" in capsys.readouterr().err

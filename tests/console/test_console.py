@@ -165,7 +165,11 @@ ESTATE_QUESTIONS = {
     "what": ("what", {"user": "hugo.adeyemi"}, ["access", "--user", "hugo.adeyemi"]),
     "who": ("who", {"entity": "dataset:hr.mart_salaries"}, ["access", "--entity", "dataset:hr.mart_salaries"]),
     "pattern": ("who", {"entity": "dataset:sales.*"}, ["access", "--entity", "dataset:sales.*"]),
-    "matrix": ("matrix", {"namespace": "hr", "types": "dataset"}, ["matrix", "hr", "--type", "dataset"]),
+    "matrix": (
+        "matrix",
+        {"namespace": "hr", "types": "dataset"},
+        ["access", "--format", "matrix", "--entity", "namespace:hr", "--type", "dataset"],
+    ),
 }
 
 

@@ -61,7 +61,7 @@ def levels_of(policy: Json) -> Iterator[Json]:
 def ours(table: ResourceAccess) -> Table:
     kinds = {"users": table.users, "groups": table.groups, "roles": table.roles}
     return {
-        (kind, name, access): entry.status.value
+        (kind, name, access): entry.verdict
         for kind, rows in kinds.items()
         for name, row in rows.items()
         for access, entry in row.items()

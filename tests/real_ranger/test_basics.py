@@ -20,7 +20,7 @@ from tests.real_ranger.estate import Estate
 @pytest.fixture(autouse=True)
 def _service(estate: Estate) -> None:
     """A service whose instance bob administers."""
-    carry_out(steps(estate, estate.user("bob")), estate.admin)
+    list(carry_out(steps(estate, estate.user("bob")), estate.admin, estate.service))
 
 
 def steps(estate: Estate, admin_user: str) -> tuple[Step, ...]:
@@ -58,7 +58,7 @@ def test_another_administrator_replaces_the_first_and_a_download_shows_the_recor
 
     assert recorded_there() == {estate.name("bob")}
     carol = estate.user("carol")
-    carry_out(steps(estate, carol), estate.admin)
+    list(carry_out(steps(estate, carol), estate.admin, estate.service))
     assert recorded_there() == {carol}
     assert (estate.admin.get_service(estate.service) or {})["configs"]["service.admin.users"] == carol
     assert [str(step) for step in steps(estate, carol) if step.change is not StepChange.KEEP] == []

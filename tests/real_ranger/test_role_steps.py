@@ -77,7 +77,7 @@ def test_a_role_created_since_the_plan_is_a_conflict_and_stays(jobs: Jobs) -> No
     wanted = jobs.wanted()
     steps = jobs.plan(wanted)
     assert jobs.admin.roles.create(jobs.service, wanted.name, description="of others")
-    with pytest.raises(ConflictingChange, match=rf"create role `{wanted.name}`: .* since the plan was made; 0 of"):
+    with pytest.raises(ConflictingChange, match=rf"role `{wanted.name}` \(create\): .* since the plan was made; 0 of"):
         jobs.carry_out(steps)
     assert jobs.admin.list_policies(jobs.service) == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.config import Settings
 from ranger_cdap.doctor import Health
 from ranger_cdap.doctor.accounts import accounts, examine_account
@@ -25,7 +26,7 @@ def test_a_dry_run_writes_nothing_and_a_second_run_finds_nothing_to_do(
     words = (*named, "setup")
     assert estate.config.exists()
     before = estate.state()
-    assert estate.run(*words, "--dry-run") == 0
+    assert estate.run(*words, "--dry-run") == ExitCode.NO
     assert estate.state() == before
     assert estate.run(*words, "--yes") == 0
     service = estate.done("GET", f"{V2}/service/name/{estate.service}")

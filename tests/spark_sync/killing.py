@@ -54,7 +54,7 @@ MAINTENANCE: Final = frozenset(
 # In the order in which a run comes to them.
 STEPS: Final[Mapping[str, Step]] = {
     "nothing but dead letters is written": Step(INGESTION, "write_dead_letters", after=True),
-    "lines are read, their events are not in the ledger": Step(TABLES, "LedgerTables.append"),
+    "lines are read, their events are not in the ledger": Step(LEDGER, "DeltaLedger._unknown", after=True),
     "events are in the ledger, the file is not recorded as read": Step(FILES, "Notes.add_files"),
     "the file is recorded as read": Step(FILES, "Notes.add_files", after=True),
     "before anything is decided": Step(JOB, "fold_new"),

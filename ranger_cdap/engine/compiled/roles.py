@@ -33,12 +33,19 @@ class RoleTable:
                 containing.setdefault(member.name, set()).add(role.name)
         for roles in (*self._of_user.values(), *self._of_group.values()):
             _close(roles, containing)
+        self._containing = containing
         self.issues = tuple(_cycles(containing))
         self._public = self._of_group.get("public", set())
 
     def has_members_of(self, other: RoleTable) -> bool:
         """Return True if every user and group has the same roles by both definitions."""
         return (self.names, self._of_user, self._of_group) == (other.names, other._of_user, other._of_group)
+
+    def containing(self, role: str) -> frozenset[str]:
+        """Return the roles that a member of a role has by it: that one, and those that contain it at any depth."""
+        found = {role}
+        _close(found, self._containing)
+        return frozenset(found)
 
     def groups_of(self, roles: Collection[str]) -> frozenset[str]:
         """Return the groups that role definitions name as members of one of the roles."""
