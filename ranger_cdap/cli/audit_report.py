@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -153,7 +154,7 @@ def audit_lines(invocation: Invocation, records: Iterable[Path]) -> Iterator[tup
     """
     given = list(records) or rotated_files(invocation.settings.audit.file)
     named = [path for one in given for path in (_below(one) if one.is_dir() else [one])]
-    paths = list({path if str(path) == "-" else path.resolve(): path for path in named}.values())  # each once
+    paths = list({os.path.realpath(path): path for path in named}.values())  # each once
     if not paths:
         where = ", ".join(f"`{one}`" for one in records) or f"`{invocation.settings.audit.file}`"
         raise InvalidInput(f"there are no files of audit records at {where}, so there is nothing to read")

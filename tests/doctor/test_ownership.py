@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import pytest
 import responses
-from spark_sync.sources.watermarks import horizons
 
 from ranger_cdap.config import ConfirmSettings, NetworkSettings, Secret, Settings, SourceSettings, SyncSettings
 from ranger_cdap.doctor.finding import Finding, Health
@@ -17,6 +16,7 @@ from ranger_cdap.doctor.ownership import examine_ownership
 from ranger_cdap.service.events.event_names import event_name
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.notes import Notes
+from spark_sync.sources.service_watermarks import horizons
 
 NOW = 1_800_000_000.0
 CDAP, SERVICE = "https://cdap.example:11015", "http://127.0.0.1:6500"
