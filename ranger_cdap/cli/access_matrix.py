@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,7 @@ from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.engine import Verdict
 from ranger_cdap.questions.display import page_template
-from ranger_cdap.questions.matrix import LETTERS, ActionAccess, Matrix, MatrixCell
+from ranger_cdap.questions.matrix import LETTERS, ActionAccess, Matrix
 from ranger_cdap.questions.matrix_document import MatrixNotes, access_text, matrix_document
 from ranger_cdap.questions.namespace_matrix import NamespaceMatrix
 from ranger_cdap.questions.policy_index import PolicyIndex
@@ -77,11 +77,6 @@ def page(matrix: Matrix, book: PolicyIndex) -> str:
         elements=_ELEMENTS,
         groups=groupby(paired, key=lambda pair: pair[0].type),
         notes=notes,
-        by_policy=_by_policy,
         access=lambda mark: access_text(mark, book),
         policies=[book.named(policy_id) for policy_id in sorted(ids)],
     )
-
-
-def _by_policy(cell: MatrixCell) -> Iterator[tuple[int, Iterator[tuple[str, ActionAccess]]]]:
-    return groupby(cell.letters, key=lambda pair: pair[1].policy_id)

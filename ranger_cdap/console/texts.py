@@ -12,7 +12,7 @@ from ranger_cdap.questions.access_holders import AccessHolder
 from ranger_cdap.questions.answer_documents import verdict as answer_verdict
 from ranger_cdap.questions.explanation import Explanation
 from ranger_cdap.questions.impact_text import limits, request_text  # noqa: F401 - templates call them
-from ranger_cdap.questions.matrix import ActionAccess, Matrix, MatrixCell
+from ranger_cdap.questions.matrix import Matrix
 from ranger_cdap.questions.policy_index import ItemFound
 
 
@@ -35,12 +35,6 @@ def lacked(asked: AskAnswer) -> Iterator[tuple[str, Explanation | None]]:
             each for each in evaluated if (each.examined.person, each.examined.actions, each.examined.entity) == wanted
         )
         yield str(one), next(found, None)
-
-
-def by_policy(cell: MatrixCell) -> Iterator[tuple[int, list[tuple[str, ActionAccess]]]]:
-    """Yield the policies that decide in a cell, -1 for none, with the letters of the actions."""
-    for policy_id, found in groupby(cell.letters, key=lambda pair: pair[1].policy_id):
-        yield policy_id, list(found)
 
 
 def matrix_policies(found: Matrix) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Final, TypeVar
 
 from ranger_cdap.analysis.subject import Subject
@@ -68,6 +69,13 @@ class MatrixCell:
     def is_empty(self) -> bool:
         """Return whether no policy applies."""
         return all(mark.verdict is Verdict.NO_POLICY for _, mark in self.marks)
+
+    @property
+    def by_policy(self) -> tuple[tuple[int, list[tuple[str, ActionAccess]]], ...]:
+        """Return the policies that decide, -1 for none, with the letters of the actions."""
+        return tuple(
+            (policy_id, list(found)) for policy_id, found in groupby(self.letters, lambda pair: pair[1].policy_id)
+        )
 
     @property
     def letters(self) -> tuple[tuple[str, ActionAccess], ...]:

@@ -16,15 +16,13 @@ from ranger_cdap.engine.compiled.options import privileged
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.policies.refresh.documents import Documents, pieces
 from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.questions.policy_index import readable_policies
 from ranger_cdap.ranger_model.decode import (
-    UnreadablePolicy,
-    decode_policy,
     decode_roles,
     decode_service_policies,
     decode_user_store,
 )
-from ranger_cdap.ranger_model.download import ServicePolicies, UserStore
-from ranger_cdap.ranger_model.policy import Policy
+from ranger_cdap.ranger_model.download import UserStore
 
 _NO_NAMES = frozenset({"", USER_MACRO, OWNER_MACRO})
 
@@ -78,7 +76,7 @@ def named_users(documents: Documents) -> frozenset[str]:
     store = UserStore() if documents.users is None else decode_user_store(documents.users)
     special = privileged(EngineOptions(), policies.service_config)
     users, groups = set(special.super_users), set(special.super_groups)
-    for policy in _policies(policies):
+    for policy in readable_policies(policies):
         for item in (
             *policy.policy_items,
             *policy.deny_policy_items,
@@ -108,19 +106,6 @@ def people(
     if refused := [one for one in found if one.refused]:
         raise InvalidInput(f"nothing is known of `{refused[0].user}`: {refused[0].refused}")
     return tuple(ReviewedUser(one.user, one.groups, one.known) for one in found)
-
-
-def _policies(document: ServicePolicies) -> Iterable[Policy]:
-    """Return all policies that can be read; the engine reports the problems of the others."""
-    raws = [*(document.policies or ())]
-    for zone in document.security_zones.values():
-        raws += zone.policies
-    raws += document.tag_policies.policies if document.tag_policies else ()
-    for raw in raws:
-        try:
-            yield decode_policy(raw)
-        except UnreadablePolicy:
-            continue
 
 
 def _plain(_path: Path, _number: int, line: str) -> tuple[str, frozenset[str]]:
