@@ -31,10 +31,10 @@ from ranger_cdap.cdap.entity import to_resource
 from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.engine import ANY_ACCESS, AccessRequest, EngineOptions, MatchingScope
 from ranger_cdap.plugins.manager import audit_sinks, plugin_manager
-from ranger_cdap.policies.client.versions import Versions
-from ranger_cdap.policies.refresh.cache import PolicyCache
-from ranger_cdap.policies.refresh.fixed import FixedPolicies, documents
-from ranger_cdap.policies.refresh.refresh_state import LastContact
+from ranger_cdap.ranger.client.versions import Versions
+from ranger_cdap.ranger.refresh.cache import PolicyCache
+from ranger_cdap.ranger.refresh.fixed import FixedPolicies, documents
+from ranger_cdap.ranger.refresh.refresh_state import LastContact
 
 BEFORE = {"checks": 38_000.0, "visible": 63_000.0, "import": 0.305}
 WANTED = {"checks": 150_000.0, "visible": 200_000.0, "import": 0.12, "command": 0.4}

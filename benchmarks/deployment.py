@@ -26,13 +26,13 @@ import msgspec
 from benchmarks.processes import Running, running, wait_until
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import CdapSettings, MasterSettings, PluginSettings, Secret, Settings, SyncSettings
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.setup_state import DesiredState
-from ranger_cdap.service.events.watermark import WATERMARK
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.testing import EmbeddedRanger
-from ranger_cdap.testing.embedded_ranger import PLUGIN
+from ranger_cdap.testing.in_process import PLUGIN
+from ranger_cdap.wire.watermark import WATERMARK
 
 SERVICE, INSTANCE, MASTER, SYNC = "cdapdev", "cdap", "cdap", "cdapsync"
 CALLERS = {"enforce": "cdap-enforce", "audit": "cdap-audit", "refresh": "sync-notify"}

@@ -22,9 +22,9 @@ import servicedef
 from benchmarks.memory import private, resident
 from benchmarks.workload import NOW, changed_policy
 from ranger_cdap.engine import AccessRequest, Decision, EngineOptions, MatchingScope, PolicyEngine
-from ranger_cdap.policies.refresh.cache import PolicyCache
-from ranger_cdap.policies.refresh.documents import Documents, compile_set
-from ranger_cdap.policies.refresh.refresh_state import LastContact
+from ranger_cdap.ranger.refresh.cache import PolicyCache
+from ranger_cdap.ranger.refresh.documents import Documents, compile_set
+from ranger_cdap.ranger.refresh.refresh_state import LastContact
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
 
 PASSES = 5

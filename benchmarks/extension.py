@@ -20,7 +20,7 @@ from statistics import median
 import msgspec
 
 from benchmarks.service import AUTHORIZATION, SECRET
-from ranger_cdap.service.wire.cdap_wire import EnforceReply, HelloReply
+from ranger_cdap.wire.cdap_wire import EnforceReply, HelloReply
 from tests.extension.driver import Extension
 
 SERVER = Path(__file__).parents[1] / "jvm" / "load" / "BareServer.java"

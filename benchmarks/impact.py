@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 import servicedef
-from ranger_cdap.analysis.impact import impact
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.ranger_model.decode import decode_service_policies
+from ranger_cdap.tools.analysis.impact import impact
 
 Json = dict[str, Any]
 ACCESSES = ("read", "write", "admin", "execute")

@@ -19,10 +19,10 @@ from benchmarks.workload import ENTITY_LEVELS, NO_ROLES, NOW, POLICIES_PER_NAMES
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.audit.verify import lines_of
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.insights.facts import DAY, Period, read_facts
-from ranger_cdap.insights.replay import Replayer, changed_rows
-from ranger_cdap.policies.refresh.documents import Documents
-from ranger_cdap.questions.impact_question import compared_engine
+from ranger_cdap.ranger.refresh.documents import Documents
+from ranger_cdap.tools.insights.facts import DAY, Period, read_facts
+from ranger_cdap.tools.insights.replay import Replayer, changed_rows
+from ranger_cdap.tools.questions.impact_question import compared_engine
 
 SIZES = (250_000, 500_000, 1_000_000, 2_000_000)
 POLICIES, ENTITIES, DAYS = 2_500, 2_500, 90

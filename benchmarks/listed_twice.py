@@ -23,7 +23,7 @@ from benchmarks.memory import resident
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.policies.refresh.documents import Documents, after_deltas, compile_set
+from ranger_cdap.ranger.refresh.documents import Documents, after_deltas, compile_set
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from servicedef import service_definition

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import servicedef
 from ranger_cdap.config import Secret
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 
 SERVICE, INSTANCE, ACCOUNT = "cdapbench", "cdap", "sync"
 PASSWORD = Secret("Benchmark-Passw0rd")

@@ -24,7 +24,7 @@ from benchmarks.workload import (
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
-from ranger_cdap.policies.refresh.documents import Documents
+from ranger_cdap.ranger.refresh.documents import Documents
 from spark_sync.review.answers import Basis, answer, units
 from spark_sync.review.people import ReviewedUser
 from spark_sync.review.review import review

@@ -25,7 +25,7 @@ from benchmarks.creation_times import grant_times, uri_of
 from benchmarks.deployment import INSTANCE, METRICS, Deployment, cdap_entity, deployment, enter_baseline, environment
 from benchmarks.processes import cpu_seconds, programs, wait_until
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.service.events.watermark import WATERMARK
+from ranger_cdap.wire.watermark import WATERMARK
 
 CREATOR, NAMESPACE = "alice", "bench"
 ENTITIES, NAMESPACES, FEW = 1_000_000, 1_000, 10

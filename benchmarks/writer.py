@@ -21,8 +21,8 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
 from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSettings
 from ranger_cdap.errors import ConflictingChange
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from spark_sync.grants.push import push
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange

@@ -141,6 +141,13 @@ class SyncError(RangerCdapError):
     remedy = "Fix the cause in the message, then run the job again; pending grants stay in the ledger."
 
 
+class SyncMissing(SyncError):
+    """The packages of the sync job's ledger are not installed."""
+
+    code = "sync-missing"
+    remedy = "Run `pip install 'ranger-cdap[sync]'`."
+
+
 class SparkMissing(SyncError):
     """PySpark, Java, or a jar that a source needs is not installed."""
 

@@ -27,13 +27,13 @@ from ranger_cdap.config import (
     SourceSettings,
     SyncSettings,
 )
-from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import NotFound
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.setup_state import DesiredState
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from spark_sync.reconcile.baseline import BaselineReport, take_baseline
 from spark_sync.report import RunReport
 from spark_sync.spark.on_demand import FEW, Few

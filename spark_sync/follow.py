@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Final
 
 from ranger_cdap.errors import AuthenticationFailed, LeaseHeld, RangerAdminError, RangerCdapError
-from ranger_cdap.policies.refresh.refresh_state import WAIT_AFTER_FAILED_LOGIN
+from ranger_cdap.ranger.refresh.refresh_state import WAIT_AFTER_FAILED_LOGIN
 from spark_sync.report import RunReport
 
 logger = logging.getLogger(__name__)

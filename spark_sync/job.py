@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ranger_cdap.config import Settings, SyncSettings
 from ranger_cdap.errors import RangerAdminError
-from ranger_cdap.service.events.watermark import Watermark
+from ranger_cdap.wire.watermark import Watermark
 from spark_sync.grants.observe import observe
 from spark_sync.grants.plan import PlanSettings, plan
 from spark_sync.grants.plan_settings import configured_name, plan_settings

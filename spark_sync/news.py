@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ranger_cdap.config import SyncSettings
-from ranger_cdap.service.events.watermark import Watermark
+from ranger_cdap.wire.watermark import Watermark
 from spark_sync.report import RunReport
 from spark_sync.sources import service_watermarks
 from spark_sync.sources.registry import configured_sources

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from ranger_cdap.service.decisions.notification import NotifyResult, check_notify, notify
+from spark_sync.notification import NotifyResult, check_notify, notify
 
 __all__ = ["NotifyLog", "NotifyResult", "check_notify", "notify"]
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
 import pluggy
 
-from ranger_cdap.cli.command import add_lazily
 from ranger_cdap.plugins.hookspecs import hookimpl
 from spark_sync import hookspecs
 
 if TYPE_CHECKING:
+    import click
+
     from ranger_cdap.cli.invocation import Invocation
     from ranger_cdap.cli.policy_files import PolicyFiles
+    from ranger_cdap.config import Settings
+    from ranger_cdap.doctor.finding import Finding
+    from ranger_cdap.doctor.users import Users
     from spark_sync.sources.source import EventSource
 
 COMMANDS: Final = {
@@ -33,6 +36,8 @@ def ranger_cdap_add_hooks(manager: pluggy.PluginManager) -> None:
 @hookimpl
 def ranger_cdap_register_commands(cli: click.Group) -> None:
     """Add `demo`, and `sync` with its commands."""
+    from ranger_cdap.cli.command import add_lazily
+
     add_lazily(cli, COMMANDS)
 
 
@@ -42,6 +47,20 @@ def ranger_cdap_event_sources() -> Mapping[str, EventSource]:
     from spark_sync.sources.built_in import built_in_sources
 
     return built_in_sources()
+
+
+@hookimpl
+def ranger_cdap_doctor_checks(settings: Settings, users: Users, now: float) -> Iterator[Finding]:
+    """Check the job's sources, what protects ownership, the services it notifies, and its ledger."""
+    from spark_sync.doctor.notification import examine_notification
+    from spark_sync.doctor.ownership import examine_ownership
+    from spark_sync.doctor.sources import examine_sources
+    from spark_sync.ledger.ledger_health import examine_ledger
+
+    yield from examine_sources(settings, users)
+    yield from examine_ownership(settings, now)
+    yield from examine_notification(settings)
+    yield from examine_ledger(settings)
 
 
 @hookimpl

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from ranger_cdap.config import Settings
+from ranger_cdap.errors import SyncMissing
 from spark_sync.ledger.lease import check_directory, lease
-from spark_sync.spark.session import require_spark
+
+
+def require_packages() -> None:
+    """Check that the packages of the ledger are installed; Spark is needed by a run of many events only.
+
+    Raises:
+        SyncMissing: one is not.
+    """
+    if any(find_spec(name) is None for name in ("deltalake", "pyarrow")):
+        raise SyncMissing("the sync job needs an extra; install it with `pip install 'ranger-cdap[sync]'`")
 
 
 def check_ledger(settings: Settings) -> None:
     """Check that the packages of the sync job are installed, the state directory is usable and its lease free.
 
     Raises:
-        SparkMissing: a package is missing.
+        SyncMissing: a package is missing.
         LeaseHeld: a run is going on.
         SyncError: the state directory cannot be used.
     """
-    require_spark()
+    require_packages()
     with lease(settings.sync.state_dir):
         pass
 
@@ -24,10 +36,10 @@ def check_reading(settings: Settings) -> None:
     """Check that the packages of the sync job are installed and the state directory can be read, even during a run.
 
     Raises:
-        SparkMissing: a package is missing.
+        SyncMissing: a package is missing.
         SyncError: the state directory cannot be used.
     """
-    require_spark()
+    require_packages()
     check_directory(settings.sync.state_dir)
 
 
@@ -37,10 +49,10 @@ def check_run(settings: Settings, *, dry: bool = False) -> None:
     A dry run needs no Ranger Admin.
 
     Raises:
-        SparkMissing, LeaseHeld, SyncError: as `check_ledger`.
+        SyncMissing, LeaseHeld, SyncError: as `check_ledger`.
         ConfigError: the settings of a source or of grants cannot be used.
     """
-    require_spark()
+    require_packages()
     from spark_sync.grants.plan_settings import plan_settings
     from spark_sync.grants.policy_rest import policy_rest
     from spark_sync.notify import check_notify

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import settings
 
 from ranger_cdap.config import SyncSettings
-from ranger_cdap.embedded_admin.rules import passwords
 from ranger_cdap.engine import build
 from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
 from ranger_cdap.ranger_model.service_def import ServiceDef
+from ranger_cdap.testing.admin.rules import passwords
 from tests.differential.java_engine import JavaEngine, missing_tool
 from tests.missing_tools import names_a_missing_tool
 from tests.short_lived_java import QUICK_JAVA

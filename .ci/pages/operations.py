@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pages import table
 from ranger_cdap.cdap.profile import load_profile, profile_names
-from ranger_cdap.cli.operations_text import OperationText, differing, lines
+from ranger_cdap.tools.cli.operations_text import OperationText, differing, lines
 from tests.cdap.cdap_coverage import undecided
 
 _HEAD = """\

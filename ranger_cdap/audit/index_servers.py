@@ -9,8 +9,8 @@ from typing import Final
 
 from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError
-from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
-from ranger_cdap.policies.client.sign_in import BasicAuth, TlsFiles
+from ranger_cdap.net.exchange import BasicAuth, Exchange, NoResponse, TooLarge, TooSlow
+from ranger_cdap.net.tls import TlsFiles
 
 _CONNECT_SECONDS: Final = 5.0
 _READ_SECONDS: Final = 30.0

@@ -1,4 +1,4 @@
-"""Sinks for audit records: a rotated file, the log, the destinations of Ranger's plugins, and sinks of plugins."""
+"""Sinks for audit records: a rotated file, the log, Solr and Elasticsearch; plugins add others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from ranger_cdap.audit.file import FileSink
-from ranger_cdap.audit.record import AuditRecord, host_name
+from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Settings, addresses
 from ranger_cdap.config.address import ELASTICSEARCH, SOLR, checked_address
 from ranger_cdap.errors import ConfigError
@@ -83,31 +83,9 @@ def _elasticsearch_sink(settings: Settings) -> AuditSink:
     )
 
 
-def _kafka_sink(settings: Settings) -> AuditSink:
-    if not settings.audit.kafka_bootstrap:
-        raise ConfigError("the audit sink `kafka` needs the setting `audit.kafka_bootstrap`, the servers of Kafka")
-    from ranger_cdap.audit.kafka import KafkaSink
-
-    return KafkaSink(settings)
-
-
-def _hdfs_sink(settings: Settings) -> AuditSink:
-    audit = settings.audit
-    if not audit.hdfs_dir:
-        raise ConfigError("the audit sink `hdfs` needs the setting `audit.hdfs_dir`, the directory of the files")
-    from ranger_cdap.audit.file_systems import published_directory
-    from ranger_cdap.audit.hdfs import HdfsSink
-    from ranger_cdap.audit.staged_files import StagedFiles
-
-    staged = StagedFiles(audit.spool_dir, host_name(), max_bytes=audit.spool_max_bytes)
-    return HdfsSink(published_directory(audit.hdfs_dir), staged)
-
-
 BUILT_IN_SINKS: dict[str, SinkFactory] = {
     "file": _file_sink,
     "log": lambda _: LogSink(),
     "solr": _solr_sink,
     "elasticsearch": _elasticsearch_sink,
-    "hdfs": _hdfs_sink,
-    "kafka": _kafka_sink,
 }

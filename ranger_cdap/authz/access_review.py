@@ -6,9 +6,9 @@ from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.engine import AccessEntry, AccessRequest, Decision, EngineOptions, PolicyEngine, Verdict
 from ranger_cdap.errors import NotReady
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
-from ranger_cdap.policies.refresh.documents import compile_set
-from ranger_cdap.policies.refresh.ended import without_ended
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.documents import compile_set
+from ranger_cdap.ranger.refresh.ended import without_ended
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 
 
 def review_engine(snapshot: Snapshot, now: int) -> PolicyEngine:

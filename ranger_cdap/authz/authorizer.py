@@ -19,8 +19,8 @@ from ranger_cdap.cdap.plan import RequiredPrivilege, plan
 from ranger_cdap.config import Settings, load_settings
 from ranger_cdap.engine import ResourceAccess
 from ranger_cdap.errors import InvalidInput, PolicySetError, reason
-from ranger_cdap.policies.refresh.fixed import documents
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.fixed import documents
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

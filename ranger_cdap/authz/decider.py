@@ -25,10 +25,10 @@ from ranger_cdap.config import Settings
 from ranger_cdap.engine import AS_GIVEN, PolicyEngine
 from ranger_cdap.errors import AuditSinkError, PolicySetError
 from ranger_cdap.plugins.manager import audit_sinks, engine_options, plugin_manager
-from ranger_cdap.policies.refresh.documents import Documents
-from ranger_cdap.policies.refresh.fixed import FixedPolicies
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.documents import Documents
+from ranger_cdap.ranger.refresh.fixed import FixedPolicies
+from ranger_cdap.ranger.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 
 logger = logging.getLogger(__name__)
 
@@ -103,8 +103,8 @@ class Decider:
             PluginError: an installed plugin is not usable.
         """
         # The client for HTTP is a third of this package's import, which policies of a file do without.
-        from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-        from ranger_cdap.policies.client.sign_in import AccountSource
+        from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+        from ranger_cdap.ranger.client.sign_in import AccountSource
 
         config = AuthorizationConfig.of(settings)
         plugins = plugin_manager(settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ranger_cdap.cdap.answer import EvaluatedPrivilege
 from ranger_cdap.cdap.profile import ANY, VISIBLE
-from ranger_cdap.engine.model.decision import DENY_ALL_ELSE
+from ranger_cdap.engine.view import DENY_ALL_ELSE
 
 
 def denial_by(evaluated: EvaluatedPrivilege) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from ranger_cdap.engine import AS_GIVEN, AccessRequest, NameTransformation, UncertainName
 from ranger_cdap.errors import GroupLookupFailed
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 
 logger = logging.getLogger(__name__)
 

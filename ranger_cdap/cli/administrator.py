@@ -10,8 +10,8 @@ import click
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.config import Secret, resolve_secret
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.sign_in import AccountSource
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.sign_in import AccountSource
 
 PASSWORD_VARIABLE = "RANGER_CDAP_SETUP_PASSWORD"  # noqa: S105 the name of a variable, not a password
 

@@ -13,7 +13,6 @@ import click
 
 from ranger_cdap.audit.chain import Link
 from ranger_cdap.audit.verify import Break, ChainVerifier, Place, lines_of, rotated_files, verify_lines
-from ranger_cdap.cli.audit_report import report_command
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import reading
@@ -28,9 +27,6 @@ _KEPT: Final = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 @click.group("audit", cls=CommandGroup, examples=("ranger-cdap audit verify",))
 def audit_group() -> None:
     """Verify the audit records, and learn from them."""
-
-
-audit_group.add_command(report_command)
 
 
 @audit_group.command(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from ranger_cdap.authz.answer_documents import as_document
+from ranger_cdap.authz.explanation import Explainer
 from ranger_cdap.cdap.answer import Answer, denied
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.check_text import print_answer, print_explanation
@@ -15,8 +17,6 @@ from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_file
 from ranger_cdap.cli.service_option import AskedService, service_option
 from ranger_cdap.config import is_exposed
 from ranger_cdap.errors import InvalidInput, NotReady
-from ranger_cdap.questions.answer_documents import as_document
-from ranger_cdap.questions.explanation import Explainer
 
 
 @click.command(

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from rich.tree import Tree
 
+from ranger_cdap.authz.answer_documents import explanation_document, verdict
 from ranger_cdap.authz.denial_text import denial_by
+from ranger_cdap.authz.explanation import Explainer, Explanation, changes
+from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
 from ranger_cdap.cdap.requirements import with_sentence
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.engine import Problem
 from ranger_cdap.errors import suggestion
-from ranger_cdap.questions.answer_documents import explanation_document, verdict
-from ranger_cdap.questions.explanation import Explainer, Explanation, changes
-from ranger_cdap.questions.policy_index import PolicyIndex
 
 _STYLES = {True: "green", False: "red"}
 _MOST_POLICIES = 20

@@ -60,10 +60,14 @@ class Command(Described):
 
 
 class LazyCommands(MutableMapping[str, click.Command]):
-    """Commands by name, in order; one given as `module:attribute` is imported when it is first looked up."""
+    """Commands by name, in order; one given as `module:attribute` is imported when it is first looked up.
+
+    One named `audit report` is added to the group `audit` at that time.
+    """
 
     def __init__(self, commands: Mapping[str, click.Command | str] = {}) -> None:
         self._commands = dict(commands)
+        self._below: dict[str, dict[str, str]] = {}
 
     def __getitem__(self, name: str) -> click.Command:
         found = self._commands[name]
@@ -71,10 +75,16 @@ class LazyCommands(MutableMapping[str, click.Command]):
             module, _, attribute = found.partition(":")
             command: click.Command = getattr(import_module(module), attribute)
             self._commands[name] = found = command
+        if name in self._below and isinstance(found, click.Group):
+            add_lazily(found, self._below.pop(name))
         return found
 
     def __setitem__(self, name: str, command: click.Command | str) -> None:
-        self._commands[name] = command
+        group, _, below = name.partition(" ")
+        if below and isinstance(command, str):
+            self._below.setdefault(group, {})[below] = command
+        else:
+            self._commands[name] = command
 
     def __delitem__(self, name: str) -> None:
         del self._commands[name]

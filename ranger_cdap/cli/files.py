@@ -10,11 +10,11 @@ from typing import Any, BinaryIO, TypeVar
 
 from ranger_cdap.config.named_file import open_named
 from ranger_cdap.errors import InvalidInput, PolicySetError, reason
-from ranger_cdap.policies.manage.policy_collection import PolicyCollection
-from ranger_cdap.policies.manage.policy_directory import read_directory
-from ranger_cdap.policies.manage.policy_file import collection_of, download_of
-from ranger_cdap.policies.manage.saved_policy import saved_download
-from ranger_cdap.policies.manage.strict_text import parse_text
+from ranger_cdap.ranger.changes.saved_policy import saved_download
+from ranger_cdap.ranger.files.policy_collection import PolicyCollection
+from ranger_cdap.ranger.files.policy_directory import read_directory
+from ranger_cdap.ranger.files.policy_file import collection_of, download_of
+from ranger_cdap.ranger.files.strict_text import parse_text
 
 Decoded = TypeVar("Decoded")
 Report = Callable[[str], object]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import click
 
 from ranger_cdap.authz.groups import GroupResolver
+from ranger_cdap.authz.user_groups import SourceAnswer, groups_by_source
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
-from ranger_cdap.questions.user_groups import SourceAnswer, groups_by_source
 
 
 @click.command(

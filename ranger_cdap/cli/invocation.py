@@ -16,9 +16,9 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from ranger_cdap.cli.display import visible
 from ranger_cdap.config import DEFAULT_FILE, ENVIRONMENT_PREFIX, Configuration, Settings, read_configuration
 from ranger_cdap.plugins.manager import plugin_manager
-from ranger_cdap.questions.display import visible
 
 PIPE_WIDTH = 1000
 

@@ -15,33 +15,25 @@ from typing import Final
 import click
 
 from ranger_cdap.cli.command import CommandGroup, add_lazily
+from ranger_cdap.cli.display import visible
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode, Terminated
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.errors import ConfigError, InvalidInput, NotReady, RangerAdminError, RangerCdapError, reason
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
-from ranger_cdap.questions.display import visible
 
 COMMANDS: Final = {
     "check": "ranger_cdap.cli.check:check",
-    "access": "ranger_cdap.cli.access:access",
-    "needs": "ranger_cdap.cli.needs:needs",
     "groups": "ranger_cdap.cli.groups:groups_command",
     "eval": "ranger_cdap.cli.evaluate:evaluate",
-    "policies": "ranger_cdap.cli.policies:policies",
-    "roles": "ranger_cdap.cli.roles:roles",
-    "import": "ranger_cdap.cli.import_sentry:import_group",
     "setup": "ranger_cdap.cli.setup:setup",
     "doctor": "ranger_cdap.cli.doctor:doctor",
     "serve": "ranger_cdap.cli.serve:serve",
-    "console": "ranger_cdap.cli.console:console",
     "config": "ranger_cdap.cli.config:config_command",
     "audit": "ranger_cdap.cli.audit:audit_group",
-    "shadow": "ranger_cdap.cli.shadow:shadow",
     "plugins": "ranger_cdap.cli.plugins:plugins",
     "extension": "ranger_cdap.cli.extension:extension",
     "units": "ranger_cdap.cli.units:units_command",
-    "embedded-admin": "ranger_cdap.cli.embedded_admin:embedded_admin",
 }
 """The commands of the base install."""
 
@@ -57,7 +49,7 @@ _INTERNAL = "internal-error"
 _BY_SETTINGS = (ConfigError, NotReady, RangerAdminError)
 
 # Loggers of a long-running program; a command reports the outcome itself, once.
-REPORTED_BY_COMMAND = ("stamina", "ranger_cdap.policies.refresh.policy_refresher")
+REPORTED_BY_COMMAND = ("stamina", "ranger_cdap.ranger.refresh.policy_refresher")
 
 
 class BuiltInCommands:

@@ -25,13 +25,13 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import moment_of
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.sign_in import AccountSource
-from ranger_cdap.policies.client.versions import NO_VERSION
-from ranger_cdap.policies.refresh.cache import PolicyCache, command_downloader
-from ranger_cdap.policies.refresh.documents import Documents, needs_tags
-from ranger_cdap.policies.refresh.fixed import documents
-from ranger_cdap.policies.refresh.history import policies_at
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.sign_in import AccountSource
+from ranger_cdap.ranger.client.versions import NO_VERSION
+from ranger_cdap.ranger.refresh.cache import PolicyCache, command_downloader
+from ranger_cdap.ranger.refresh.documents import Documents, needs_tags
+from ranger_cdap.ranger.refresh.fixed import documents
+from ranger_cdap.ranger.refresh.history import policies_at
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_tags, decode_user_store
 
 POLICIES: Final = click.Path(path_type=Path)

@@ -11,10 +11,10 @@ from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.errors import ConflictingChange, InvalidInput
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage.carry_out import carry_out, require_receivers
-from ranger_cdap.policies.manage.saved_policy import SavedPolicies
-from ranger_cdap.policies.manage.step import Json, Step, StepChange
+from ranger_cdap.ranger.changes.carry_out import carry_out, require_receivers
+from ranger_cdap.ranger.changes.saved_policy import SavedPolicies
+from ranger_cdap.ranger.changes.step import Json, Step, StepChange
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from servicedef import service_definition
 
 Plan = Callable[[RangerAdmin], Sequence[Step]]

@@ -11,16 +11,16 @@ import click
 
 from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.display import visible
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.ranger_changes import CHANGE_EXITS, change_ranger, changing, show_steps
 from ranger_cdap.config import Settings
 from ranger_cdap.config.cdap_site import DOCUMENTED, SiteProposal, as_toml, proposal
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.proposed_admins import desired_state, read_proposal
-from ranger_cdap.policies.manage.step import Step
-from ranger_cdap.questions.display import visible
+from ranger_cdap.ranger.changes.step import Step
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.proposed_admins import desired_state, read_proposal
 
 
 @click.command(

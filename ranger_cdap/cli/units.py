@@ -14,7 +14,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import InvalidInput, reason
-from ranger_cdap.policies.manage.step import Step, StepChange
+from ranger_cdap.ranger.changes.step import Step, StepChange
 from ranger_cdap.units import JAVA_HOME, Unit, units
 
 _NEXT: Final = (

@@ -28,15 +28,15 @@ from ranger_cdap.client.service_request import (
     visible,
 )
 from ranger_cdap.config.secret import Secret, resolve_secret
-from ranger_cdap.service.wire.authzen_wire import (
+from ranger_cdap.wire.authzen_wire import (
     AuthZenAction,
     AuthZenEntity,
     EvaluationOptions,
     EvaluationRequest,
     EvaluationsRequest,
 )
-from ranger_cdap.service.wire.cdap_wire import EnforceRequest, VisibleRequest, WireEntity, WirePrincipal, WireStamp
-from ranger_cdap.service.wire.pdp_wire import (
+from ranger_cdap.wire.cdap_wire import EnforceRequest, VisibleRequest, WireEntity, WirePrincipal, WireStamp
+from ranger_cdap.wire.pdp_wire import (
     AccessContext,
     AccessInfo,
     AuthzRequest,

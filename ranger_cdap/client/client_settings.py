@@ -13,7 +13,7 @@ from typing import Final
 from ranger_cdap.config.address import AddressSetting, checked_address
 from ranger_cdap.config.secret import Secret
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.client.sign_in import tls_context
+from ranger_cdap.net.tls import tls_context
 
 _ADDRESS: Final = AddressSetting("url", "https://decisions.example:6500", "plain_hosts")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/=-]+", re.ASCII)

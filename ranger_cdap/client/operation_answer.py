@@ -12,7 +12,7 @@ from ranger_cdap.cdap.requirements import requirement_sentences
 from ranger_cdap.client.service_request import ServiceRequest, posted
 from ranger_cdap.engine import NO_POLICY, Decision
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.service.wire.operation_wire import (
+from ranger_cdap.wire.operation_wire import (
     NeededPrivilege,
     OperationEntity,
     OperationReply,

@@ -14,8 +14,7 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_type, to_resource
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.service.decisions.resource_name import NameTemplate
-from ranger_cdap.service.wire.authzen_wire import (
+from ranger_cdap.wire.authzen_wire import (
     AuthZenAction,
     AuthZenEntity,
     EvaluationContext,
@@ -23,9 +22,9 @@ from ranger_cdap.service.wire.authzen_wire import (
     EvaluationResponse,
     EvaluationsRequest,
 )
-from ranger_cdap.service.wire.cdap_wire import EnforceReply, EnforceRequest, VisibleReply, VisibleRequest
-from ranger_cdap.service.wire.health_wire import Live, Ready
-from ranger_cdap.service.wire.pdp_wire import (
+from ranger_cdap.wire.cdap_wire import EnforceReply, EnforceRequest, VisibleReply, VisibleRequest
+from ranger_cdap.wire.health_wire import Live, Ready
+from ranger_cdap.wire.pdp_wire import (
     AccessInfo,
     AuthzRequest,
     AuthzResult,
@@ -35,6 +34,7 @@ from ranger_cdap.service.wire.pdp_wire import (
     ResourcePermissions,
     ResourcePermissionsRequest,
 )
+from ranger_cdap.wire.resource_name import NameTemplate
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from ranger_cdap.errors import (
     RangerCdapError,
     UnexpectedReply,
 )
-from ranger_cdap.service.wire.json_body import refuse_repeated_fields
+from ranger_cdap.wire.json_body import refuse_repeated_fields
 
 T = TypeVar("T")
 

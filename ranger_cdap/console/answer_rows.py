@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ranger_cdap.analysis.access_row import AccessRow
+from ranger_cdap.authz.explanation import Explanation
+from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
-from ranger_cdap.questions.access_holders import AccessHolder
-from ranger_cdap.questions.explanation import Explanation
-from ranger_cdap.questions.policy_index import PolicyIndex
+from ranger_cdap.tools.analysis.access_row import AccessRow
+from ranger_cdap.tools.questions.access_holders import AccessHolder
 
 
 class AskAnswer(msgspec.Struct, frozen=True):

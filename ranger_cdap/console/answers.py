@@ -10,9 +10,8 @@ from functools import partial
 from pathlib import PurePath
 from typing import Final
 
-from ranger_cdap.analysis.impact import impact
-from ranger_cdap.analysis.impact_rows import impact_rows
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.explanation import Explainer, changes
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.console.answer_rows import AskAnswer, ImpactAnswer, WhatAnswer, WhoAnswer
@@ -20,18 +19,19 @@ from ranger_cdap.console.forms import ConsoleForm, asked_holders, asked_matrix, 
 from ranger_cdap.console.uploads import UploadedFile
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
-from ranger_cdap.policies.manage.policy_file import download_of
-from ranger_cdap.policies.manage.saved_policy import saved_download
-from ranger_cdap.policies.refresh.documents import Documents
-from ranger_cdap.policies.refresh.fixed import documents
-from ranger_cdap.questions.access_holders import access_holders
-from ranger_cdap.questions.effective_access import reached
-from ranger_cdap.questions.explanation import Explainer, changes
-from ranger_cdap.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
-from ranger_cdap.questions.impact_text import request_text
-from ranger_cdap.questions.known_user import KnownUser, PolicyView
-from ranger_cdap.questions.namespace_matrix import NamespaceMatrix, namespace_matrix
+from ranger_cdap.ranger.changes.saved_policy import saved_download
+from ranger_cdap.ranger.files.policy_file import download_of
+from ranger_cdap.ranger.refresh.documents import Documents
+from ranger_cdap.ranger.refresh.fixed import documents
 from ranger_cdap.ranger_model.decode import decode_service_policies
+from ranger_cdap.tools.analysis.impact import impact
+from ranger_cdap.tools.analysis.impact_rows import impact_rows
+from ranger_cdap.tools.questions.access_holders import access_holders
+from ranger_cdap.tools.questions.effective_access import reached
+from ranger_cdap.tools.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
+from ranger_cdap.tools.questions.impact_text import request_text
+from ranger_cdap.tools.questions.known_user import KnownUser, PolicyView
+from ranger_cdap.tools.questions.namespace_matrix import NamespaceMatrix, namespace_matrix
 
 MOST_NOTES: Final = 100
 FILE: Final = "file"
@@ -89,7 +89,7 @@ def what_answer(form: ConsoleForm, authorizer: Authorizer) -> WhatAnswer | None:
     return WhatAnswer(
         str(subject.user),
         sorted(subject.groups),
-        sorted(view.engine.state.roles.of(subject.user, subject.groups)),
+        sorted(view.engine.view.roles.of(subject.user, subject.groups)),
         found.allowed,
         found.denied,
         (*found.errors, *known.notes, *view.notes),

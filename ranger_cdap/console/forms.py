@@ -13,7 +13,7 @@ from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.profile import Profile
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.errors import InvalidInput, suggestion
-from ranger_cdap.questions.known_user import access_types
+from ranger_cdap.tools.questions.known_user import access_types
 
 _Parsed = TypeVar("_Parsed")
 

@@ -12,6 +12,7 @@ import msgspec
 
 from ranger_cdap.cdap.profile import Profile
 from ranger_cdap.cdap.requirements import requirement_sentences
+from ranger_cdap.cli.display import page_template
 from ranger_cdap.console import texts
 from ranger_cdap.console.answer_rows import (
     AskAnswer,
@@ -22,11 +23,10 @@ from ranger_cdap.console.answer_rows import (
 )
 from ranger_cdap.console.forms import FIELDS, ConsoleForm, ConsoleView, options
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.questions.display import page_template
-from ranger_cdap.questions.matrix import LETTERS
-from ranger_cdap.questions.matrix_document import MatrixNotes
-from ranger_cdap.questions.namespace_matrix import NamespaceMatrix
 from ranger_cdap.service.http.reply import Refused, Reply
+from ranger_cdap.tools.questions.matrix import LETTERS
+from ranger_cdap.tools.questions.matrix_document import MatrixNotes
+from ranger_cdap.tools.questions.namespace_matrix import NamespaceMatrix
 
 PageAnswer = AskAnswer | WhoAnswer | WhatAnswer | NamespaceMatrix | ImpactAnswer
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from ranger_cdap.analysis.row_text import SIDES
+from ranger_cdap.authz.answer_documents import verdict as answer_verdict
+from ranger_cdap.authz.explanation import Explanation
+from ranger_cdap.authz.policy_index import ItemFound
 from ranger_cdap.console.answer_rows import AskAnswer, WhoAnswer
-from ranger_cdap.questions.access_holders import AccessHolder
-from ranger_cdap.questions.answer_documents import verdict as answer_verdict
-from ranger_cdap.questions.explanation import Explanation
-from ranger_cdap.questions.impact_text import limits, request_text  # noqa: F401 - templates call them
-from ranger_cdap.questions.matrix import Matrix
-from ranger_cdap.questions.policy_index import ItemFound
+from ranger_cdap.tools.analysis.row_text import SIDES
+from ranger_cdap.tools.questions.access_holders import AccessHolder
+from ranger_cdap.tools.questions.impact_text import limits, request_text  # noqa: F401 - templates call them
+from ranger_cdap.tools.questions.matrix import Matrix
 
 
 def item_place(item: ItemFound) -> str:

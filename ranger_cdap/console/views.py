@@ -17,7 +17,7 @@ from ranger_cdap.console.forms import ConsoleForm, ConsoleView, blank, filled
 from ranger_cdap.console.pages import CSS, HTML, PageAnswer, PageContext, style, view_page
 from ranger_cdap.console.questions import Questions
 from ranger_cdap.console.uploads import UploadedFile, read_form
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 from ranger_cdap.service.http.callers import Caller
 from ranger_cdap.service.http.reply import Reply
 

@@ -1,1 +1,1 @@
-"""Groups of users from LDAP directories and from the accounts of this machine."""
+"""Groups of users: looked up in sources, and cached."""

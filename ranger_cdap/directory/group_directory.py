@@ -20,10 +20,6 @@ from ranger_cdap.directory.group_cache import (
     Lookup,
     LookupOutcome,
 )
-from ranger_cdap.directory.ldap_connection import CredentialsRejected
-from ranger_cdap.directory.ldap_groups import MOST_CONNECTIONS, LdapGroups
-from ranger_cdap.directory.ldap_names import is_possible_name
-from ranger_cdap.directory.posix_groups import PosixGroups
 from ranger_cdap.errors import ConfigError, GroupLookupFailed, GroupSourceUnavailable
 from ranger_cdap.forks import restart_after_fork
 
@@ -31,6 +27,9 @@ logger = logging.getLogger(__name__)
 
 _BUSY: Final = LookupOutcome(failure="too many users are looked up at the same time", has_answered=False)
 
+LONGEST_NAME: Final = 256
+MOST_AT_ONCE: Final = 4
+"""Users looked up at the same time."""
 RETRY_SECONDS: Final = 5.0
 """After a failure nothing asks the directory again for so long: groups are unknown at once."""
 REJECTED_SECONDS: Final = 60.0
@@ -52,6 +51,13 @@ class GroupSource(Protocol):
         ...
 
 
+GroupSourceFactory = Callable[[Settings], GroupSource]
+
+
+class CredentialsRejected(GroupSourceUnavailable):
+    """The account of a source is rejected; trying it again soon could lock it."""
+
+
 def machine_clock() -> float:
     """Return seconds on a clock that never goes back, and that goes on while the machine sleeps, where there is one."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
@@ -65,7 +71,7 @@ class GroupDirectory:
         settings: GroupSettings,
         sources: Sequence[GroupSource],
         *,
-        at_once: int = 4,
+        at_once: int = MOST_AT_ONCE,
         clock: Callable[[], float] = machine_clock,
     ) -> None:
         self._settings = settings
@@ -77,20 +83,20 @@ class GroupDirectory:
         restart_after_fork(self)
 
     @classmethod
-    def of(cls, settings: Settings) -> Self | None:
-        """Return the groups of the settings; None if they name no source and no group.
+    def of(cls, settings: Settings, factories: Mapping[str, GroupSourceFactory]) -> Self | None:
+        """Return the groups of the settings, by factories of sources; None if they name no source and no group.
 
         Raises:
-            ConfigError: the extra `ldap` is needed and not installed, or a file cannot be used.
+            ConfigError: a source has no factory, its extra is not installed, or a file cannot be used.
         """
         groups = settings.groups
         if not groups.sources and not groups.static:
             return None
-        made: Mapping[str, Callable[[], GroupSource]] = {
-            "ldap": lambda: LdapGroups(settings.ldap, groups.deadline, settings.network.ca_file),
-            "posix": PosixGroups,
-        }
-        return cls(groups, [made[name]() for name in dict.fromkeys(groups.sources)], at_once=MOST_CONNECTIONS)
+        names = tuple(dict.fromkeys(groups.sources))
+        for name in names:
+            if name not in factories:
+                raise ConfigError(f"no plugin has the source of groups `{name}`, which `groups.sources` names")
+        return cls(groups, [factories[name](settings) for name in names])
 
     def after_fork(self) -> None:
         """Forget what threads of the parent were looking up."""
@@ -204,6 +210,11 @@ class GroupDirectory:
             logger.warning("groups cannot be looked up: %s; users count as members of every group in a deny", now)
         elif before and not now:
             logger.info("groups can be looked up again")
+
+
+def is_possible_name(user: str) -> bool:
+    """Return whether a source can know the name: printable text of at most `LONGEST_NAME` characters."""
+    return 0 < len(user) <= LONGEST_NAME and user.isprintable() and user == user.strip()
 
 
 def _close(sources: Iterable[GroupSource]) -> None:

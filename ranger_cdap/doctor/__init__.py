@@ -11,7 +11,6 @@ from ranger_cdap.doctor.accounts import accounts, examine_account, examine_servi
 from ranger_cdap.doctor.certificates import examine_certificates
 from ranger_cdap.doctor.finding import Finding, Health
 from ranger_cdap.doctor.group_sources import examine_group_sources
-from ranger_cdap.doctor.ledger import examine_ledger
 from ranger_cdap.doctor.local import (
     examine_audit,
     examine_cache,
@@ -22,13 +21,11 @@ from ranger_cdap.doctor.local import (
     examine_state,
 )
 from ranger_cdap.doctor.network import examine_encryption, reach
-from ranger_cdap.doctor.notification import examine_notification
-from ranger_cdap.doctor.ownership import examine_ownership
 from ranger_cdap.doctor.secret_files import examine_secret_files
 from ranger_cdap.doctor.service import examine_decision_service
-from ranger_cdap.doctor.sources import examine_sources
 from ranger_cdap.doctor.users import Users
-from ranger_cdap.policies.client.sign_in import tls_context
+from ranger_cdap.net.tls import tls_context
+from ranger_cdap.plugins.manager import plugin_manager
 
 __all__ = ["Finding", "Health", "examine"]
 
@@ -63,11 +60,8 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
         examine_group_sources(settings),
         examine_audit(settings, users),
         examine_decision_service(settings, users),
-        examine_sources(settings, users),
-        examine_ownership(settings, now()),
-        examine_notification(settings),
         examine_state(settings, users),
-        examine_ledger(settings),
+        *plugin_manager().hook.ranger_cdap_doctor_checks(settings=settings, users=users, now=now()),
         examine_secret_files(settings, users),
         examine_secrets(configuration.exposed),
         examine_java_keys(configuration.not_used),

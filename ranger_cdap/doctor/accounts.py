@@ -21,12 +21,12 @@ from ranger_cdap.errors import (
     ServiceDisabled,
     ServiceNotFound,
 )
-from ranger_cdap.policies.client.features import RESOURCES, missing_features
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage.service_setup import PLUGIN_RIGHTS, SYNC_RIGHTS, plan
-from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
-from ranger_cdap.policies.manage.step import StepChange
-from ranger_cdap.policies.refresh.cache import command_downloader
+from ranger_cdap.ranger.changes.step import StepChange
+from ranger_cdap.ranger.client.features import RESOURCES, missing_features
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.refresh.cache import command_downloader
+from ranger_cdap.ranger.setup.service_setup import PLUGIN_RIGHTS, SYNC_RIGHTS, plan
+from ranger_cdap.ranger.setup.setup_state import CurrentState, DesiredState
 from ranger_cdap.ranger_model.download import ServicePolicies
 
 _OLDER: Final = "use a newer Ranger, or do without; docs/reference/compatibility.md has what each release lacks"

@@ -9,11 +9,11 @@ from ranger_cdap.config import Settings
 from ranger_cdap.doctor.finding import SETUP, Finding, failed, note, skipped, well
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.errors import PolicySetError
-from ranger_cdap.policies.manage.proposed_admins import desired_state, read_proposal
-from ranger_cdap.policies.manage.setup_policies import ADMIN_ACCESSES, instance_policies, policy_steps
-from ranger_cdap.policies.manage.setup_rights import Holder, held, rights
-from ranger_cdap.policies.manage.setup_state import CurrentState
-from ranger_cdap.policies.manage.step import StepChange
+from ranger_cdap.ranger.changes.setup_rights import Holder, held, rights
+from ranger_cdap.ranger.changes.step import StepChange
+from ranger_cdap.ranger.setup.proposed_admins import desired_state, read_proposal
+from ranger_cdap.ranger.setup.setup_policies import ADMIN_ACCESSES, instance_policies, policy_steps
+from ranger_cdap.ranger.setup.setup_state import CurrentState
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.download import ServicePolicies
 from ranger_cdap.ranger_model.policy import Policy

@@ -14,8 +14,8 @@ from ranger_cdap.config.secret_files import Program
 from ranger_cdap.doctor.finding import Finding, failed, note, well
 from ranger_cdap.doctor.users import ROOT, LocalUser, Users, name_of
 from ranger_cdap.errors import reason
-from ranger_cdap.service.events.event_access import EventAccess, group_number
-from ranger_cdap.service.events.watermark import WATERMARK
+from ranger_cdap.wire.event_access import EventAccess, group_number
+from ranger_cdap.wire.watermark import WATERMARK
 
 _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS: Final = 0o077

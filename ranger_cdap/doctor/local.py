@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from ranger_cdap.audit import BUILT_IN_SINKS, check_audit
+from ranger_cdap.audit import SinkFactory, check_audit
 from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.config import AuditSettings, Secret, Settings
 from ranger_cdap.config.hadoop import NotUsed
@@ -22,7 +22,7 @@ from ranger_cdap.doctor.users import ROOT, Users, name_of, owner_of
 from ranger_cdap.errors import AuditSinkError, CacheError, ConfigError, InvalidInput, PluginError
 from ranger_cdap.expressions import has_engine
 from ranger_cdap.plugins.manager import audit_sinks, plugin_manager
-from ranger_cdap.policies.refresh.cache import PolicyCache
+from ranger_cdap.ranger.refresh.cache import PolicyCache
 
 
 def examine_cache(settings: Settings, users: Users, ranger_version: int | None, now: float) -> Iterator[Finding]:
@@ -56,7 +56,8 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
     """Check where decisions are audited, and that this can work."""
     check, audit = "audit", settings.audit
     try:
-        check_audit(audit, audit_sinks(plugin_manager()))
+        sinks = audit_sinks(plugin_manager())
+        check_audit(audit, sinks)
     except (InvalidInput, PluginError) as e:
         yield failed(check, str(e), "correct `[audit]`")
         return
@@ -74,11 +75,11 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
     }
     for name, (title, username, password) in servers.items():
         if name in audit.sinks:
-            yield _index(settings, name, title, password if username else None)
+            yield _delivery(settings, name, sinks[name], title, password if username else None)
     yield from examine_audit_directories(settings, users)
 
 
-def _index(settings: Settings, sink_name: str, title: str, password: Secret | None) -> Finding:
+def _delivery(settings: Settings, name: str, sink_of: SinkFactory, title: str, password: Secret | None) -> Finding:
     """Send an update without records: it proves address, TLS, account and collection or index, and adds nothing."""
     check, audit = f"audit in {title}", settings.audit
     if password is not None and password.problem:
@@ -86,15 +87,15 @@ def _index(settings: Settings, sink_name: str, title: str, password: Secret | No
             check, f"not tried: {password.problem}", "run this as a user of a program that writes audit records as well"
         )
     try:
-        with closing(BUILT_IN_SINKS[sink_name](settings)) as sink:
+        with closing(sink_of(settings)) as sink:
             sink.write(())
     except (AuditSinkError, ConfigError) as e:
         return failed(
             check,
             str(e),
-            f"start {title}, or correct `audit.{sink_name}_*`; until then records wait in `{audit.spool_dir}`",
+            f"start {title}, or correct `audit.{name}_*`; until then records wait in `{audit.spool_dir}`",
         )
-    return well(check, f"{_places(audit)[sink_name]} accepts records")
+    return well(check, f"{_places(audit)[name]} accepts records")
 
 
 def _places(audit: AuditSettings) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ranger_cdap.config import Settings
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.errors import AccessForbidden, RangerAdminError
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from servicedef import LOOKUP_CLASS, has_lookup
 
 _JAR: Final = "look-up jar in Ranger Admin"

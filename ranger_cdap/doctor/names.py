@@ -7,12 +7,12 @@ from contextlib import suppress
 
 from ranger_cdap.config import Settings
 from ranger_cdap.doctor.finding import Finding, failed, note, well
-from ranger_cdap.engine import UncertainName
-from ranger_cdap.engine.compiled.names import NameTransformation, name_transformation
+from ranger_cdap.engine import NameTransformation, UncertainName
+from ranger_cdap.engine.view import name_transformation
 from ranger_cdap.errors import PolicySetError, RangerAdminError
 from ranger_cdap.plugins.manager import engine_options
-from ranger_cdap.policies.client.downloader import Downloader
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.downloader import Downloader
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.decode import decode_user_store
 from ranger_cdap.ranger_model.download import ServicePolicies
 

@@ -13,8 +13,8 @@ from enum import Enum
 from typing import Any, Final
 
 from ranger_cdap.errors import AccessForbidden, PolicySetError, RangerAdminError, ServiceDisabled, ServiceNotFound
-from ranger_cdap.policies.client.downloader import Downloader
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.downloader import Downloader
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies
 from ranger_cdap.ranger_model.download import ServicePolicies
 from ranger_cdap.ranger_model.policy import Policy

@@ -17,7 +17,7 @@ from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.doctor.network import has_field, no_connection
 from ranger_cdap.doctor.users import Users
 from ranger_cdap.errors import ConfigError, ServerError, reason
-from ranger_cdap.policies.client.sign_in import show_certificate
+from ranger_cdap.net.tls import show_certificate
 from ranger_cdap.service.http.callers import CallerRole, Callers
 from ranger_cdap.service.http.server import check_exposure
 from ranger_cdap.service.http.signing_keys import ALGORITHMS, KeyServer, KeysUnavailable

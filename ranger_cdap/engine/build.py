@@ -11,7 +11,7 @@ from ranger_cdap.engine.compiled import cost
 from ranger_cdap.engine.compiled.conditions import AttributeStore, date_script
 from ranger_cdap.engine.compiled.load import PolicyEntries, PolicyEntry, load_policies
 from ranger_cdap.engine.compiled.names import NameTransformation, name_transformation
-from ranger_cdap.engine.compiled.options import AUDIT_FILTERS, EngineOptions, Privileged, privileged
+from ranger_cdap.engine.compiled.options import AUDIT_FILTERS, EngineOptions, privileged
 from ranger_cdap.engine.compiled.policy import PolicyCompiler
 from ranger_cdap.engine.compiled.roles import RoleTable
 from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
@@ -21,6 +21,7 @@ from ranger_cdap.engine.lookup.delta import apply_changes, apply_to_list, read_c
 from ranger_cdap.engine.lookup.repository import PolicyRepository
 from ranger_cdap.engine.lookup.zones import DENY_ALL, UNREADABLE_ZONE, ZoneTable
 from ranger_cdap.engine.model.problem import PolicyIssue, Problem, ProblemCode, download_problems
+from ranger_cdap.engine.view import EngineView
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.download import ServicePolicies, TagPolicies
@@ -32,24 +33,11 @@ _TAG_ENRICHER = "RangerTagEnricher"
 
 
 @dataclass(frozen=True, slots=True)
-class EngineState:
+class EngineState(EngineView):
     """State of an engine; after deltas, the new state shares the unchanged parts with the old one."""
 
-    policies: ServicePolicies
-    model: ServiceModel
-    compiler: PolicyCompiler
-    tag_compiler: PolicyCompiler | None
-    default: PolicyRepository
-    zones: Mapping[str, PolicyRepository]
-    zone_table: ZoneTable
-    tag_zones: frozenset[str]
-    tag_repository: TagRepository | None
-    tag_table: TagTable
     audit_filters: tuple[CompiledFilter, ...]
     tag_audit_filters: tuple[CompiledFilter, ...]
-    roles: RoleTable
-    privileged: Privileged
-    options: EngineOptions
     policy_problems: tuple[Problem, ...]
     tag_policy_problems: tuple[Problem, ...]
     filter_issues: tuple[PolicyIssue, ...]

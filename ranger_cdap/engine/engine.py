@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import cast
 
 import msgspec
 
 from ranger_cdap.engine.build import EngineState, apply_deltas, build_state, with_attributes
+from ranger_cdap.engine.compiled.collector import gc_paused
 from ranger_cdap.engine.compiled.conditions import AttributeStore, ConditionContext
 from ranger_cdap.engine.compiled.cost import MAX_STEPS
 from ranger_cdap.engine.compiled.items import ItemCompiler, principal_set
@@ -53,6 +52,7 @@ from ranger_cdap.engine.model.request import (
     MatchingScope,
     first_scoped_level,
 )
+from ranger_cdap.engine.view import EngineView
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.download import ServicePolicies
 from ranger_cdap.ranger_model.role import RangerRoles
@@ -139,7 +139,7 @@ class PolicyEngine:
         return self._state.names
 
     @property
-    def state(self) -> EngineState:
+    def view(self) -> EngineView:
         """Compiled policies, zones, roles and tags, for programs that analyse them; nothing of it may be changed."""
         return self._state
 
@@ -410,24 +410,6 @@ class PolicyEngine:
                 query.path, query.values, query.tokens, include_descendants=query.include_descendants, depth=depth
             )
         )
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Pause garbage collection: loading allocates much and frees little, so collecting would double its time.
-
-    Afterwards all is made old, so that the next collection of young objects does not look through what was loaded.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            if gc.get_freeze_count() == 0:  # else the program has frozen objects of its own
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
 
 
 def _fast_path_router(state: EngineState, item_compiler: ItemCompiler) -> FastPathRouter:

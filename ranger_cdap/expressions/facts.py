@@ -9,8 +9,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from ranger_cdap.engine import ANY_ACCESS, ConditionContext, ContextTag
-from ranger_cdap.engine.compiled.conditions import UNREADABLE_TAG
-from ranger_cdap.engine.compiled.tag_date import read_date
+from ranger_cdap.engine.view import UNREADABLE_TAG, read_date
 
 Json = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from ranger_cdap.audit import SinkFactory
     from ranger_cdap.cdap.answer import Answer
+    from ranger_cdap.config import Settings
+    from ranger_cdap.directory.group_directory import GroupSourceFactory
     from ranger_cdap.engine import ConditionFactory
 
 PROJECT = "ranger_cdap"
@@ -40,6 +42,11 @@ def ranger_cdap_groups(user: str) -> Collection[str] | None:
 
 
 @hookspec
+def ranger_cdap_group_sources() -> Mapping[str, GroupSourceFactory]:  # type: ignore[empty-body]
+    """Return sources of groups by their name in `[groups] sources`."""
+
+
+@hookspec
 def ranger_cdap_conditions() -> Mapping[str, ConditionFactory]:  # type: ignore[empty-body]
     """Return factories of conditions that the engine lacks, by the evaluator's full class name."""
 
@@ -52,6 +59,15 @@ def ranger_cdap_add_hooks(manager: pluggy.PluginManager) -> None:
 @hookspec
 def ranger_cdap_register_commands(cli: click.Group) -> None:
     """Add commands to the command line."""
+
+
+@hookspec
+def ranger_cdap_doctor_checks(settings: Settings, users: Any, now: float) -> Iterable[Any]:  # type: ignore[empty-body]
+    """Yield what `doctor` finds: each a `ranger_cdap.doctor.Finding`. Nothing may be changed.
+
+    `users` are the accounts that run the programs here, a `ranger_cdap.doctor.users.Users`; `now` is in seconds since
+    1970.
+    """
 
 
 @hookspec(firstresult=True)

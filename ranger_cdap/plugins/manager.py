@@ -15,7 +15,7 @@ from ranger_cdap.plugins import hookspecs
 if TYPE_CHECKING:
     from ranger_cdap.audit import SinkFactory
     from ranger_cdap.config import Settings
-    from ranger_cdap.directory.group_directory import GroupDirectory
+    from ranger_cdap.directory.group_directory import GroupDirectory, GroupSourceFactory
     from ranger_cdap.engine import ConditionFactory, EngineOptions
 
 _T = TypeVar("_T")
@@ -24,7 +24,7 @@ _BUILT_IN_CONDITIONS: Final = "built-in conditions"
 
 
 class BuiltInSinks:
-    """The audit sinks `file`, `log`, `solr`, `elasticsearch`, `hdfs` and `kafka`."""
+    """The audit sinks `file`, `log`, `solr` and `elasticsearch`."""
 
     @hookspecs.hookimpl
     def ranger_cdap_audit_sinks(self) -> Mapping[str, SinkFactory]:
@@ -33,6 +33,17 @@ class BuiltInSinks:
         from ranger_cdap.audit import BUILT_IN_SINKS
 
         return BUILT_IN_SINKS
+
+
+class BuiltInGroupSources:
+    """The source `posix`."""
+
+    @hookspecs.hookimpl
+    def ranger_cdap_group_sources(self) -> Mapping[str, GroupSourceFactory]:
+        """Return the accounts of this machine."""
+        from ranger_cdap.directory.posix_groups import PosixGroups
+
+        return {"posix": lambda _: PosixGroups()}
 
 
 class BuiltInConditions:
@@ -76,14 +87,8 @@ def plugin_manager(settings: Settings | None = None, *, entry_points: bool = Tru
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
     manager.register(BuiltInSinks(), name="built-in sinks")
+    manager.register(BuiltInGroupSources(), name="built-in sources of groups")
     manager.register(BuiltInConditions(), name=_BUILT_IN_CONDITIONS)
-    if settings is not None and (settings.groups.sources or settings.groups.static):
-        # Few programs take groups from anywhere but Ranger.
-        from ranger_cdap.directory.group_directory import GroupDirectory
-
-        directory = GroupDirectory.of(settings)
-        if directory is not None:
-            manager.register(ConfiguredGroups(directory), name="configured groups")
     if entry_points:
         try:
             manager.load_setuptools_entrypoints(hookspecs.PROJECT)
@@ -92,6 +97,13 @@ def plugin_manager(settings: Settings | None = None, *, entry_points: bool = Tru
         except Exception as e:
             raise PluginError(f"a plugin of the entry point group `{hookspecs.PROJECT}` cannot be loaded: {e}") from e
         complete(manager)
+    if settings is not None and (settings.groups.sources or settings.groups.static):
+        # Few programs take groups from anywhere but Ranger.
+        from ranger_cdap.directory.group_directory import GroupDirectory
+
+        directory = GroupDirectory.of(settings, _joined(manager.hook.ranger_cdap_group_sources(), "a source of groups"))
+        if directory is not None:
+            manager.register(ConfiguredGroups(directory), name="configured groups")
     return manager
 
 

@@ -19,7 +19,7 @@ from ranger_cdap.service.http.request_spans import RequestSpans
 from ranger_cdap.service.http.shares import Shares
 from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.json_body import refuse_repeated_fields
+from ranger_cdap.wire.json_body import refuse_repeated_fields
 
 _READ_AT_ONCE: Final = 16_384
 """Largest body, in bytes, that the event loop's thread parses itself; a larger one would block all other requests."""

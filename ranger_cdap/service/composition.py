@@ -16,9 +16,9 @@ from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.config import Settings
 from ranger_cdap.config.secret_files import Program, check_secrets
 from ranger_cdap.plugins.manager import audit_sinks, engine_options, plugin_manager
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.sign_in import AccountSource
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.sign_in import AccountSource
+from ranger_cdap.ranger.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.events.events import Events

@@ -22,14 +22,14 @@ from ranger_cdap.service.http.callers import CallerRole
 from ranger_cdap.service.http.metrics import CONTENT_TYPE
 from ranger_cdap.service.http.reply import ErrorBody, text_error
 from ranger_cdap.service.state.handshake import Handshake
-from ranger_cdap.service.wire.authzen_wire import (
+from ranger_cdap.wire.authzen_wire import (
     AuthZenConfiguration,
     EvaluationRequest,
     EvaluationResponse,
     EvaluationsRequest,
     EvaluationsResponse,
 )
-from ranger_cdap.service.wire.cdap_wire import (
+from ranger_cdap.wire.cdap_wire import (
     EnforceReply,
     EnforceRequest,
     HelloReply,
@@ -38,11 +38,11 @@ from ranger_cdap.service.wire.cdap_wire import (
     VisibleReply,
     VisibleRequest,
 )
-from ranger_cdap.service.wire.event_wire import AuditReply, AuditRequest
-from ranger_cdap.service.wire.grant_wire import GrantReply, GrantRequest, GrantsReply, GrantsRequest
-from ranger_cdap.service.wire.health_wire import Live, Ready
-from ranger_cdap.service.wire.operation_wire import OperationReply, OperationRequest
-from ranger_cdap.service.wire.pdp_wire import (
+from ranger_cdap.wire.event_wire import AuditReply, AuditRequest
+from ranger_cdap.wire.grant_wire import GrantReply, GrantRequest, GrantsReply, GrantsRequest
+from ranger_cdap.wire.health_wire import Live, Ready
+from ranger_cdap.wire.operation_wire import OperationReply, OperationRequest
+from ranger_cdap.wire.pdp_wire import (
     AuthzRequest,
     AuthzResult,
     MultiAuthzRequest,
@@ -50,7 +50,7 @@ from ranger_cdap.service.wire.pdp_wire import (
     ResourcePermissions,
     ResourcePermissionsRequest,
 )
-from ranger_cdap.service.wire.role_wire import RoleReply, RoleRequest, RolesReply, RolesRequest
+from ranger_cdap.wire.role_wire import RoleReply, RoleRequest, RolesReply, RolesRequest
 
 _PUBLIC: Final = frozenset[CallerRole]()
 _ENFORCE: Final = frozenset({CallerRole.ENFORCE})

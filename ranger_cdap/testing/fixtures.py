@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.testing.embedded_ranger import EmbeddedRanger, embedded_ranger
+from ranger_cdap.testing.in_process import EmbeddedRanger, embedded_ranger
 
 
 @pytest.fixture(scope="session")

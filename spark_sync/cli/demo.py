@@ -11,8 +11,8 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from spark_sync.cli.run import print_report
+from spark_sync.preflight import require_packages
 from spark_sync.spark.on_demand import SparkOnDemand
-from spark_sync.spark.session import require_spark
 
 
 @click.command(
@@ -28,7 +28,7 @@ def demo(context: click.Context, invocation: Invocation) -> None:
 
     Starts an embedded Ranger Admin on this machine, and removes everything afterwards.
     """
-    require_spark()
+    require_packages()
     from spark_sync.demo import open_demo, run_demo
 
     with tempfile.TemporaryDirectory(prefix="ranger-cdap-demo-") as directory:

@@ -14,7 +14,7 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by
 from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.plugins.manager import condition_factories
-from ranger_cdap.policies.refresh.ended import without_ended
+from ranger_cdap.ranger.refresh.ended import without_ended
 from spark_sync.review.answers import Basis
 from spark_sync.review.people import named_users, people, read_users
 from spark_sync.review.report import ReviewReport

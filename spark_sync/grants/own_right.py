@@ -14,8 +14,7 @@ from functools import cache
 import msgspec
 
 from ranger_cdap.cdap.grant import held
-from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, compile_resource
-from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
+from ranger_cdap.engine.view import SELF_KINDS, MatchType, ServiceModel, compile_resource, compile_service_def
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem
 from ranger_cdap.ranger_model.service_def import ServiceDef

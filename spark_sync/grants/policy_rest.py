@@ -7,8 +7,8 @@ from typing import Protocol
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.sign_in import AccountSource
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.policy import Policy
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import AS_GIVEN, NameTransformation
-from ranger_cdap.engine.compiled.names import name_transformation
+from ranger_cdap.engine.view import name_transformation
 from ranger_cdap.errors import UnexpectedAnswer
 from ranger_cdap.plugins.manager import engine_options
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.sign_in import AccountSource
-from ranger_cdap.policies.client.versions import NO_VERSION
-from ranger_cdap.policies.refresh.cache import command_downloader
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.sign_in import AccountSource
+from ranger_cdap.ranger.client.versions import NO_VERSION
+from ranger_cdap.ranger.refresh.cache import command_downloader
 from ranger_cdap.ranger_model.decode import decode_service_policies, decode_user_store
 from ranger_cdap.ranger_model.download import ServicePolicies, UserStore
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from ranger_cdap.config import NetworkSettings, SourceSettings
-from ranger_cdap.service.events.watermark import Watermark
+from ranger_cdap.wire.watermark import Watermark
 from spark_sync.ingest.dead_letters import write_dead_letters
 from spark_sync.ingest.file_slices import slices_of
 from spark_sync.ingest.reading import LinesRead, SourceReader

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ranger_cdap.engine import AS_GIVEN, NameTransformation, UncertainName
-from ranger_cdap.service.events.record_events import UNFINISHED_AFTER
+from ranger_cdap.wire.record_events import UNFINISHED_AFTER
 from spark_sync.ledger.event import NEVER, EntityEvent, Stage
 from spark_sync.ledger.life import GrantTerms
 from spark_sync.ledger.request import UNKNOWN

@@ -16,8 +16,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import DeltaTable, QueryBuilder, Schema, WriterProperties, write_deltalake
 from deltalake.exceptions import DeltaError
 
-from ranger_cdap.doctor.ledger import reason_of, spoiled_files
 from ranger_cdap.errors import LedgerSpoiled, SyncError
+from spark_sync.ledger.ledger_health import reason_of, spoiled_files
 from spark_sync.ledger.ledger_rows import BASELINE, CHANGES, EVENTS, FILES, LIVES, NOTES, Row
 from spark_sync.ledger.ledger_version import TableVersion
 

@@ -12,10 +12,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from deltalake import DeltaTable
 
-from ranger_cdap.doctor.ledger import log_files, reason_of, spoiled_file
 from ranger_cdap.errors import SyncError, reason
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.lease import lease
+from spark_sync.ledger.ledger_health import log_files, reason_of, spoiled_file
 from spark_sync.ledger.ledger_tables import TABLES, LedgerTables
 from spark_sync.ledger.ledger_version import note_versions
 from spark_sync.ledger.notes import is_gone

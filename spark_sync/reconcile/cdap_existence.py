@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import CdapError, CdapNotFound, CdapUnreachable
-from ranger_cdap.service.decisions.evaluation_client import MayGet
 from spark_sync.reconcile.confirmation import CdapAnswer
+from spark_sync.reconcile.evaluation_client import MayGet
 from spark_sync.reconcile.inventory import fill_path
 from spark_sync.sources.cdap_http import CdapHttp
 

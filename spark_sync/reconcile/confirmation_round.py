@@ -16,13 +16,13 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings, SourceSettings, SyncSettings
-from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
-from ranger_cdap.service.events.watermark import Watermark
+from ranger_cdap.wire.watermark import Watermark
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.life import Life
 from spark_sync.ledger.notes import Notes
 from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import CdapAnswer, Round, events_of, questions
+from spark_sync.reconcile.evaluation_client import EvaluationClient
 from spark_sync.sources import service_watermarks
 from spark_sync.sources.cdap_http import CdapHttp
 from spark_sync.sources.line_reader import MOST_AHEAD

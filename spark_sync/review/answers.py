@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from ranger_cdap.analysis.subject import Subject
 from ranger_cdap.authz.access_review import reviewed
+from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.engine import AccessRequest, PolicyEngine, Verdict
-from ranger_cdap.questions.dependence import Dependences
-from ranger_cdap.questions.policy_index import PolicyIndex
+from ranger_cdap.tools.analysis.subject import Subject
+from ranger_cdap.tools.questions.dependence import Dependences
 from spark_sync.review.people import ReviewedUser
 from spark_sync.spark.sent_policies import SentPolicies, compiled
 

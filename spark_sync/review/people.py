@@ -9,14 +9,13 @@ from pathlib import Path
 import msgspec
 
 from ranger_cdap.authz.groups import GroupHook, GroupResolver
+from ranger_cdap.authz.policy_index import readable_policies
 from ranger_cdap.config.named_file import read_named
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.engine.compiled.items import OWNER_MACRO, PUBLIC, USER_MACRO
-from ranger_cdap.engine.compiled.options import privileged
+from ranger_cdap.engine.view import OWNER_MACRO, PUBLIC, USER_MACRO, privileged
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.refresh.documents import Documents, pieces
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.questions.policy_index import readable_policies
+from ranger_cdap.ranger.refresh.documents import Documents, pieces
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 from ranger_cdap.ranger_model.decode import (
     decode_roles,
     decode_service_policies,

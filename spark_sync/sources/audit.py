@@ -21,7 +21,7 @@ from ranger_cdap.cdap.creations import AuditRow, load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, quoted, read_object
-from ranger_cdap.service.wire.event_wire import Milliseconds
+from ranger_cdap.wire.event_wire import Milliseconds
 from spark_sync.ledger.event import NEVER, EntityEvent, Stage
 from spark_sync.sources.line_reader import UNREADABLE_USER, LineReading, bad_name
 

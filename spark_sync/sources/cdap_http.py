@@ -16,8 +16,8 @@ from ranger_cdap.config import AddressSetting, NetworkSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.errors import CdapError, CdapForbidden, CdapNotFound, CdapUnreachable, ConfigError, reason
-from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
-from ranger_cdap.policies.client.sign_in import TlsFiles
+from ranger_cdap.net.exchange import Exchange, NoResponse, TooLarge, TooSlow
+from ranger_cdap.net.tls import TlsFiles
 
 _LARGEST_ANSWER: Final = 1 << 28
 _CONNECT_TIMEOUT: Final = 5.0

@@ -13,15 +13,7 @@ import msgspec
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, quoted, read_object
-from ranger_cdap.service.events.record_events import (
-    NO_STATUS,
-    RecordedChange,
-    change_of_check,
-    changes_in,
-    refusal_of_check,
-    refusals_in,
-)
-from ranger_cdap.service.wire.event_wire import (
+from ranger_cdap.wire.event_wire import (
     CHECK_VERSION,
     STAMPED,
     UNSTAMPED,
@@ -30,6 +22,14 @@ from ranger_cdap.service.wire.event_wire import (
     Record,
     StoredCheck,
     StoredRecord,
+)
+from ranger_cdap.wire.record_events import (
+    NO_STATUS,
+    RecordedChange,
+    change_of_check,
+    changes_in,
+    refusal_of_check,
+    refusals_in,
 )
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 from spark_sync.sources.line_reader import TOO_EARLY, UNREADABLE_USER, LineReading, event_id

@@ -22,7 +22,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.ranger_model.strict_json import BadLine, read_object
-from ranger_cdap.service.events.record_events import NO_STATUS, names_in_path, outcome_of, request_text
+from ranger_cdap.wire.record_events import NO_STATUS, names_in_path, outcome_of, request_text
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 from spark_sync.sources.line_reader import LineReading, bytes_of, is_unicode
 from spark_sync.sources.regular_files import list_files

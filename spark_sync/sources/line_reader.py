@@ -17,7 +17,7 @@ from ranger_cdap.cdap.creations import ChangeKind, load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.ranger_model.strict_json import HALF, LONGEST
-from ranger_cdap.service.events.record_events import RecordedChange, is_well_formed
+from ranger_cdap.wire.record_events import RecordedChange, is_well_formed
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 
 MOST_AHEAD: Final = 900_000

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import SyncError, reason
-from ranger_cdap.service.events.event_names import absolute, event_name, gone_files, missing_in, names_in
-from ranger_cdap.service.events.watermark import Watermark
+from ranger_cdap.wire.event_names import absolute, event_name, gone_files, missing_in, names_in
+from ranger_cdap.wire.watermark import Watermark
 from spark_sync.ledger.ledger_version import lost
 from spark_sync.sources.service_watermarks import watermark_file
 

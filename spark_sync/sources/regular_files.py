@@ -17,7 +17,7 @@ from typing import Final
 
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service.events.event_names import absolute
+from ranger_cdap.wire.event_names import absolute
 
 _WILDCARDS: Final = frozenset("*?[")
 _COMPRESSED: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst")

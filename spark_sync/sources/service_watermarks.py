@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.service.events.watermark import WATERMARK, Watermark
+from ranger_cdap.wire.watermark import WATERMARK, Watermark
 from spark_sync.sources.line_reader import MOST_AHEAD
 
 UNREADABLE: Final = Watermark(v=1, service="", watermark=0, records=None)

@@ -10,7 +10,7 @@ from typing import Self
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
-from ranger_cdap.policies.refresh.documents import Documents, compile_set, pieces
+from ranger_cdap.ranger.refresh.documents import Documents, compile_set, pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,6 @@ CONFIGURATION = {
     "spark.ui.showConsoleProgress": "false",
 }
 
-_PACKAGES = ("pyspark", "deltalake", "pyarrow")
 _CHATTY = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 
 # A driver of our own; `spark-submit` and a cluster bring theirs.
@@ -54,14 +53,13 @@ def is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def require_spark(what: str = "the sync job") -> None:
+def require_spark(what: str) -> None:
     """Check that PySpark, which `what` needs, is installed.
 
     Raises:
         SparkMissing: it is not.
     """
-    # Not imported: only a run of many events uses it.
-    if any(find_spec(name) is None for name in _PACKAGES):
+    if find_spec("pyspark") is None:  # not imported: only a run of many events uses it
         raise SparkMissing(f"{what} needs PySpark; install it with `pip install 'ranger-cdap[spark]'`")
 
 
@@ -73,7 +71,7 @@ def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterat
         SparkMissing: PySpark, Java, or a jar that a source needs is missing.
         ConfigError: `spark-submit` left Spark open to others, which the settings do not allow.
     """
-    require_spark()
+    require_spark("a run of many events")
     from pyspark.errors import PySparkException
 
     with ExitStack() as stack:

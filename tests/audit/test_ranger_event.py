@@ -9,9 +9,9 @@ from hypothesis import given
 
 from ranger_cdap.audit import AuditRecord
 from ranger_cdap.audit.ranger_event import ranger_event
-from ranger_cdap.questions.predecessor_audit import read_predecessor_line
-from ranger_cdap.questions.shadow_replay import RecordedAnswer
 from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
+from ranger_cdap.tools.shadow.predecessor_audit import read_predecessor_line
+from ranger_cdap.tools.shadow.shadow_replay import RecordedAnswer
 from tests.audit.samples import RECORDS, numbered
 
 # `@JsonProperty` of AuthzAuditEvent, Ranger 2.9.0, in its order.

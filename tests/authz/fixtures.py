@@ -20,8 +20,8 @@ from ranger_cdap.cdap.profile import Profile, load_profile
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import VersionPending
 from ranger_cdap.plugins.manager import plugin_manager
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot, no_groups
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot, no_groups
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from tests.audit.undelayed import Undelayed
 

@@ -16,9 +16,9 @@ from ranger_cdap.cdap.profile import ANY, VISIBLE
 from ranger_cdap.cdap.requirements import requirements_of
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidEntity, UnknownOperation
-from ranger_cdap.policies.manage.needed_policies import needed_policies
-from ranger_cdap.policies.manage.policy_collection import PolicyCollection
+from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger_model.decode import decode_service_policies
+from ranger_cdap.tools.policies.needed_policies import needed_policies
 from tests.cdap.checks.test_replay import CHECKS, PROFILES
 from tests.cdap.fixtures import Policies
 from tests.cdap.job_privileges import JobNeed, JobOperation, JobPrivileges, job_privileges, operations_in

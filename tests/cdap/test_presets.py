@@ -30,10 +30,10 @@ from ranger_cdap.cdap.presets import (
 from ranger_cdap.cdap.profile import VISIBLE
 from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, PolicyEngine
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.policies.manage.job_roles import job_role
-from ranger_cdap.policies.manage.role_members import RoleMembers
-from ranger_cdap.policies.manage.role_plan import FoundRoles, plan
+from ranger_cdap.ranger.changes.role_members import RoleMembers
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies
+from ranger_cdap.tools.roles.job_roles import job_role
+from ranger_cdap.tools.roles.role_plan import FoundRoles, plan
 from tests.cdap.checks.test_replay import CHECKS, OPERATIONS, RECORDED, Call, is_for_a_type_of_cdap, related
 from tests.cdap.test_job_privileges import lacking
 

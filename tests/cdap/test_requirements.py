@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import servicedef
+from ranger_cdap.authz.answer_documents import as_document
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.options import Options
@@ -23,7 +24,6 @@ from ranger_cdap.cdap.requirements import (
     with_sentence,
 )
 from ranger_cdap.cli.main import main
-from ranger_cdap.questions.answer_documents import as_document
 
 SENTENCES = requirement_sentences()
 ASKS = load_requirements().asks

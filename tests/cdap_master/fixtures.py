@@ -27,7 +27,7 @@ from ranger_cdap.config import (
 )
 from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.testing import EmbeddedRanger, embedded_ranger
-from ranger_cdap.testing.embedded_ranger import PLUGIN
+from ranger_cdap.testing.in_process import PLUGIN
 from tests.cdap_master.in_memory_cdap import MASTER, CdapUser, InMemoryCdap
 
 JARS = Path(ranger_cdap.extension.__file__).parent

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.service.wire.event_wire import JournalledCheck, Record
+from ranger_cdap.wire.event_wire import JournalledCheck, Record
 from tests.cdap_master.fixtures import World
 
 

@@ -27,7 +27,7 @@ from tests.cdap_master.cdap_apps import WORKFLOW, schedule, workflow_jar
 from tests.cdap_master.fixtures import SYNC, World, wait_until, world
 from tests.cdap_master.in_memory_cdap import APP_JAR, MASTER, missing_part
 from tests.docs.case_study import CASE_STUDY, StudyPolicy, levels
-from tests.embedded_admin.caller import Caller
+from tests.testing.admin.caller import Caller
 
 CLICKS, FINANCE = (f"/v3/namespaces/{name}" for name in ("clicks", "finance"))
 APP, FLOW, BOBS = f"{CLICKS}/apps/words-ingest", f"{CLICKS}/apps/flow", f"{FINANCE}/apps/words-ingest"

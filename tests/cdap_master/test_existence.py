@@ -11,9 +11,9 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.config import ConfirmSettings
-from ranger_cdap.service.decisions.evaluation_client import EvaluationClient
 from spark_sync.reconcile.cdap_existence import ask, existence_queries
 from spark_sync.reconcile.confirmation import CdapAnswer
+from spark_sync.reconcile.evaluation_client import EvaluationClient
 from spark_sync.sources.cdap_http import CdapHttp
 from tests.cdap_master.builder import KEY_VALUE, build
 from tests.cdap_master.fixtures import CONFIRM, World

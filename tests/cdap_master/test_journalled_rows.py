@@ -14,8 +14,8 @@ import pytest
 import requests
 
 from ranger_cdap.cdap.creations import RequestRow, load_creations
-from ranger_cdap.service.events.record_events import names_in_path
-from ranger_cdap.service.wire.event_wire import CheckRecord, Record
+from ranger_cdap.wire.event_wire import CheckRecord, Record
+from ranger_cdap.wire.record_events import names_in_path
 from tests.cdap_master.builder import FROM_ARTIFACT, KEY_VALUE
 from tests.cdap_master.cdap_apps import MODULE_CLASS, WORKFLOW, module_jar, schedule, workflow_jar
 from tests.cdap_master.fixtures import World, wait_until

@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from ranger_cdap.cdap.creations import load_creations
-from ranger_cdap.service.wire.event_wire import JournalledCheck
+from ranger_cdap.wire.event_wire import JournalledCheck
 from spark_sync.ledger.life import State
 from tests.cdap_master.cdap_apps import WORKFLOW, schedule, workflow_jar
 from tests.cdap_master.fixtures import ENFORCE, World, wait_until

@@ -24,9 +24,9 @@ from spark_sync.reconcile.manual import manual_ledger
 from tests.cdap_master.fixtures import World, bridge_world
 from tests.cdap_master.in_memory_cdap import missing_part
 from tests.cdap_master.sync_job import Job
-from tests.embedded_admin.caller import Caller
 from tests.real_ranger.ui_forms import POLICIES, item, saved_policy
 from tests.spark_sync.grants.fixtures import Watched
+from tests.testing.admin.caller import Caller
 
 NOTHING, READ, ALL = (403, 403), (200, 403), (200, 200)
 """CDAP's answers to who looks at a namespace and changes it."""

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.config import Secret
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.testing.admin import EmbeddedAdmin
 
 PASSWORD = "Correct-Horse-1"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from tests.cli.live_ranger import grant
 from tests.service.fixtures import World, secret_of, serving
 

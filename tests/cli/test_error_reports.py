@@ -10,7 +10,7 @@ import pytest
 from pages.commands import commands
 
 from ranger_cdap.cli.main import command_line, main
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 
 ANSWERING = [
     " ".join(words)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from tests.cli.live_ranger import PASSWORD, grant
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from tests.cli.live_ranger import grant
 
 KV = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}

@@ -10,8 +10,8 @@ import requests
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import load_settings
-from ranger_cdap.policies.client.downloader import COMMANDS
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.downloader import COMMANDS
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from tests.cli.live_ranger import PASSWORD, grant
 
 KV = {"instance": "cdap", "namespace": "ns1", "dataset": "kv"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from tests.service.serve_process import ENFORCE_KV, command, configuration, ranger_admin, serve, until
 
 

@@ -11,15 +11,15 @@ import pytest
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import PluginSettings, Settings
 from ranger_cdap.errors import AdminFailed, ConflictingChange
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.carry_out import carry_out
-from ranger_cdap.policies.manage.proposed_admins import save_proposal
-from ranger_cdap.policies.manage.setup_state import DesiredState
+from ranger_cdap.ranger.changes.carry_out import carry_out
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.proposed_admins import save_proposal
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
 from tests.cli.live_ranger import PASSWORD
-from tests.embedded_admin.caller import V2, Caller
+from tests.testing.admin.caller import V2, Caller
 
 NAMED = ("admin.users=alice,zoe", "admin.groups=ops", "master.user=nobody-yet")
 WANTED = [*(word for setting in NAMED for word in ("--set", setting)), "setup"]

@@ -24,15 +24,15 @@ from ranger_cdap.client import (
     visible,
 )
 from ranger_cdap.client.service_request import AccessDecisions
-from ranger_cdap.service.wire.authzen_wire import (
+from ranger_cdap.wire.authzen_wire import (
     AuthZenAction,
     AuthZenEntity,
     EvaluationOptions,
     EvaluationRequest,
     EvaluationsRequest,
 )
-from ranger_cdap.service.wire.cdap_wire import EnforceRequest, VisibleRequest, WireEntity, WirePrincipal, WireStamp
-from ranger_cdap.service.wire.pdp_wire import (
+from ranger_cdap.wire.cdap_wire import EnforceRequest, VisibleRequest, WireEntity, WirePrincipal, WireStamp
+from ranger_cdap.wire.pdp_wire import (
     AccessContext,
     AccessInfo,
     AuthzRequest,

@@ -31,11 +31,11 @@ from ranger_cdap.errors import (
     InvalidInput,
     NotReady,
 )
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
-from ranger_cdap.service.wire.authzen_wire import EvaluationsRequest
-from ranger_cdap.service.wire.cdap_wire import EnforceRequest, VisibleRequest, WirePrincipal
-from ranger_cdap.service.wire.pdp_wire import ResourceInfo, ResourcePermissionsRequest
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
+from ranger_cdap.wire.authzen_wire import EvaluationsRequest
+from ranger_cdap.wire.cdap_wire import EnforceRequest, VisibleRequest, WirePrincipal
+from ranger_cdap.wire.pdp_wire import ResourceInfo, ResourcePermissionsRequest
 from tests.certificates import Authority, put
 from tests.client.both_clients import BOTH, Ask
 from tests.client.questions import CONTEXT, KV, QUESTIONS, dataset, question, understood

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ranger_cdap.authz.answer_documents import as_document
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, entity_id
@@ -19,7 +20,6 @@ from ranger_cdap.cli.check_text import print_answer
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.client import ClientSettings, DecisionClient, Secret, answer_of, check
 from ranger_cdap.errors import DecisionServiceForbidden, DecisionServiceRejected, InvalidInput
-from ranger_cdap.questions.answer_documents import as_document
 from tests.authz.fixtures import policy
 from tests.client.both_clients import BOTH, Ask
 from tests.service.fixtures import World, secret_of, serving

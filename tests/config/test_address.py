@@ -23,8 +23,8 @@ from ranger_cdap.config import (
 )
 from ranger_cdap.config.address import JWKS, RANGER, all_can_be_plain
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.client.exchange import Exchange, NoResponse
-from ranger_cdap.policies.client.sign_in import TlsFiles
+from ranger_cdap.net.exchange import Exchange, NoResponse
+from ranger_cdap.net.tls import TlsFiles
 from tests.config.address_spellings import LOOPBACK, TRICKS, spellings
 
 

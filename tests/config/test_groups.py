@@ -139,8 +139,8 @@ def test_only_the_decision_service_needs_the_password_and_only_with_a_directory(
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ldap3", None)
     with pytest.raises(ConfigError, match=r"pip install 'ranger-cdap\[ldap\]'"):
-        plugin_manager(parsed({}), entry_points=False)
-    plugin_manager(Settings(), entry_points=False)
+        plugin_manager(parsed({}))
+    plugin_manager(Settings())
 
 
 def test_authorities_that_cannot_be_used_are_named(tmp_path: Path) -> None:
@@ -148,12 +148,10 @@ def test_authorities_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     empty.write_text("")
     for file, why in ((tmp_path / "none.pem", "network.ca_file"), (empty, "PEM")):
         with pytest.raises(ConfigError, match=why):
-            plugin_manager(
-                msgspec.structs.replace(parsed({}), network=NetworkSettings(ca_file=str(file))), entry_points=False
-            )
+            plugin_manager(msgspec.structs.replace(parsed({}), network=NetworkSettings(ca_file=str(file))))
 
 
 def test_no_settings_no_hook() -> None:
-    assert not plugin_manager(Settings(), entry_points=False).hook.ranger_cdap_groups.get_hookimpls()
-    assert plugin_manager(parsed({}), entry_points=False).hook.ranger_cdap_groups.get_hookimpls()
+    assert not plugin_manager(Settings()).hook.ranger_cdap_groups.get_hookimpls()
+    assert plugin_manager(parsed({})).hook.ranger_cdap_groups.get_hookimpls()
     assert LdapSettings().urls == ()

@@ -25,7 +25,7 @@ from ranger_cdap.config import (
 )
 from ranger_cdap.config import secret as secret_module
 from ranger_cdap.config.watched_files import LOOK_SECONDS, WatchedFiles
-from ranger_cdap.policies.client.sign_in import credentials
+from ranger_cdap.ranger.client.sign_in import credentials
 from ranger_cdap.service.http.callers import Callers
 
 OLD, NEW, NEXT = (f"{name}-secret-0123456789" for name in ("old", "new", "next"))

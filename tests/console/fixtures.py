@@ -19,8 +19,8 @@ from ranger_cdap.console.app import create_app
 from ranger_cdap.console.questions import Questions
 from ranger_cdap.console.views import Views
 from ranger_cdap.engine import EngineOptions
-from ranger_cdap.policies.refresh.fixed import FixedPolicies, documents
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.fixed import FixedPolicies, documents
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 from ranger_cdap.service.http.callers import Callers
 from ranger_cdap.service.http.server import HttpServer
 from tests.authz.fixtures import FixedPolicies as Policies

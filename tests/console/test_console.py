@@ -16,8 +16,8 @@ import pytest
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from ranger_cdap.console.pages import MAX_FILE
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from tests.console.fixtures import ConsoleWorld, Estate, Page, company, estate_of, serving
 from tests.console.test_page import elements
 from tests.service.fixtures import Answer

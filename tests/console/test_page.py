@@ -16,8 +16,8 @@ import servicedef
 from ranger_cdap.console.pages import links_below
 from ranger_cdap.console.views import confirmed
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.tag import ServiceTags
 from tests.authz.fixtures import Json, policy

@@ -9,8 +9,8 @@ from urllib.parse import quote
 import pytest
 
 from ranger_cdap.console.pages import MAX_FILE
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from tests.console.chromium import PROGRAM, Browser, chromium
 from tests.console.fixtures import ConsoleWorld, company
 from tests.console.test_page import BROKEN, HOSTILE, KV, engine_of

@@ -12,7 +12,7 @@ from ranger_cdap.cli.evaluate import read_options
 from ranger_cdap.engine import AccessRequest, Decision, EngineOptions, PolicyEngine
 from ranger_cdap.engine.model.request import ElementScope, MatchingScope, RequestTag
 from ranger_cdap.errors import PolicySetError
-from ranger_cdap.policies.refresh.policy_refresher import no_groups
+from ranger_cdap.ranger.refresh.policy_refresher import no_groups
 from ranger_cdap.ranger_model.decode import (
     decode_roles,
     decode_service_policies,

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from ranger_cdap.policies.client.downloader import Capability
+from ranger_cdap.ranger.client.downloader import Capability
 from tests.differential.java_engine import CLASS_PATH
 
 pytestmark = pytest.mark.java

@@ -17,16 +17,16 @@ from apache_ranger.model.ranger_service_tags import RangerServiceTags
 from apache_ranger.model.ranger_user_mgmt import RangerGroup, RangerGroupUser
 
 from ranger_cdap.config import Secret
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.embedded_admin.api.routes import ROUTES
-from ranger_cdap.embedded_admin.store.change_log import CREATED, DELETED, UPDATED
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.testing.admin import EmbeddedAdmin
+from ranger_cdap.testing.admin.api.routes import ROUTES
+from ranger_cdap.testing.admin.store.change_log import CREATED, DELETED, UPDATED
 from servicedef import service_definition
 from tests.differential.java_engine import CLASS_PATH, JavaEngine, build
 from tests.differential.wire_tap import Exchange, WireTap
-from tests.embedded_admin.left_out import UNSUPPORTED
+from tests.testing.admin.left_out import UNSUPPORTED
 
 pytestmark = pytest.mark.java
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from ranger_cdap.policies.manage.saved_policy import SavedPolicies, access_types_of, as_saved
-from ranger_cdap.policies.manage.step import Step, StepChange
-from ranger_cdap.policies.manage.transfer import body, portable
+from ranger_cdap.ranger.changes.saved_policy import SavedPolicies, access_types_of, as_saved
+from ranger_cdap.ranger.changes.step import Step, StepChange
+from ranger_cdap.ranger.changes.transfer import body, portable
 from servicedef import service_definition
 from tests.differential.java_engine import JavaEngine
-from tests.policies.manage.spellings import MARKERS, policy
+from tests.ranger.changes.spellings import MARKERS, policy
 
 pytestmark = pytest.mark.java
 

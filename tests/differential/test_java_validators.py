@@ -11,12 +11,12 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
-from ranger_cdap.embedded_admin.model.documents import AdminPolicy
-from ranger_cdap.embedded_admin.rules.policy_rules import signature
-from ranger_cdap.policies.manage.service_setup import plan
-from ranger_cdap.policies.manage.setup_state import CurrentState, DesiredState
-from ranger_cdap.policies.manage.step import StepChange
+from ranger_cdap.ranger.changes.step import StepChange
+from ranger_cdap.ranger.setup.service_setup import plan
+from ranger_cdap.ranger.setup.setup_state import CurrentState, DesiredState
 from ranger_cdap.ranger_model.policy import Policy
+from ranger_cdap.testing.admin.model.documents import AdminPolicy
+from ranger_cdap.testing.admin.rules.policy_rules import signature
 from servicedef import service_definition
 from spark_sync.grants.grant_policy import policy_for
 from spark_sync.ledger.event import Position

@@ -13,9 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ranger_cdap.config import GroupSettings, Settings
-from ranger_cdap.directory.group_directory import GroupDirectory, GroupSource
+from ranger_cdap.config.loader import parse_settings
+from ranger_cdap.directory.group_directory import GroupDirectory, GroupSource, is_possible_name
 from ranger_cdap.directory.posix_groups import PosixGroups
-from ranger_cdap.errors import GroupLookupFailed, GroupSourceUnavailable
+from ranger_cdap.errors import ConfigError, GroupLookupFailed, GroupSourceUnavailable
 
 Answer = Callable[[str], frozenset[str] | None]
 
@@ -240,7 +241,7 @@ def test_a_forked_process_looks_up_again_itself() -> None:
 
 
 def test_without_sources_there_is_nothing_to_ask() -> None:
-    assert GroupDirectory.of(Settings()) is None
+    assert GroupDirectory.of(Settings(), {}) is None
 
 
 def test_groups_of_this_machine_are_those_of_its_own_tools() -> None:
@@ -259,3 +260,19 @@ def test_a_group_without_a_name_leaves_the_groups_unknown(monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "getgrouplist", lambda name, gid: [gid, 2**31 - 7])
     with pytest.raises(GroupLookupFailed, match="no name"):
         PosixGroups().look_up(pwd.getpwuid(os.getuid()).pw_name, 0)
+
+
+def test_a_source_that_no_plugin_has_is_an_error_and_not_left_out() -> None:
+    settings = parse_settings({"groups": {"sources": ["posix"]}}, origin="the test", environ={})
+    with pytest.raises(ConfigError, match="no plugin has the source of groups `posix`"):
+        GroupDirectory.of(settings, {})
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\0", "a\nb", " alice", "alice ", "a" * 257, "\u202eecila", "\ud800"])
+def test_names_that_no_directory_holds_are_not_looked_up(name: str) -> None:
+    assert not is_possible_name(name)
+
+
+@pytest.mark.parametrize("name", ["alice", "*)(uid=*", "Müller, Anna", "EXAMPLE\\alice", "a" * 256])
+def test_names_that_a_directory_can_hold_are_looked_up(name: str) -> None:
+    assert is_possible_name(name)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import cast
 
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.policies.client.versions import Versions
-from ranger_cdap.policies.refresh.documents import Documents, PolicySet
-from ranger_cdap.policies.refresh.refresh_state import (
+from ranger_cdap.ranger.client.versions import Versions
+from ranger_cdap.ranger.refresh.documents import Documents, PolicySet
+from ranger_cdap.ranger.refresh.refresh_state import (
     CacheFound,
     Confirmed,
     Event,

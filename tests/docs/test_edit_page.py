@@ -12,11 +12,11 @@ from ranger_cdap.cdap.entity import parse_entity, to_resource
 from ranger_cdap.cdap.grant import CREATORS_LABEL
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.engine.model.problem import ProblemCode
-from ranger_cdap.policies.client.downloader import COMMANDS
-from ranger_cdap.policies.manage.lint import LintCode
-from ranger_cdap.policies.manage.needed_policies import PLAN_LABEL
-from ranger_cdap.policies.manage.role_plan import ROLE_LABEL
+from ranger_cdap.ranger.client.downloader import COMMANDS
 from ranger_cdap.ranger_model.decode import decode_service_policies
+from ranger_cdap.tools.policies.lint import LintCode
+from ranger_cdap.tools.policies.needed_policies import PLAN_LABEL
+from ranger_cdap.tools.roles.role_plan import ROLE_LABEL
 from tests.docs.markdown_pages import ROOT, text_of
 
 PAGE = ROOT / "docs" / "how-to" / "edit-policies-in-ranger.md"

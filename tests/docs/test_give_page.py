@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.policies.manage.needed_policies import PLAN_LABEL
+from ranger_cdap.tools.policies.needed_policies import PLAN_LABEL
 from tests.docs.console_session import play
 from tests.docs.markdown_pages import ROOT, text_of
 
@@ -25,7 +25,7 @@ def test_the_commands_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
 
 def test_the_page_has_the_label_and_the_lines_of_the_command() -> None:
     text = text_of(PAGE)
-    source = (ROOT / "ranger_cdap" / "cli" / "needs_text.py").read_text(encoding="utf-8")
+    source = (ROOT / "ranger_cdap" / "tools" / "cli" / "needs_text.py").read_text(encoding="utf-8")
     assert f"`{PLAN_LABEL}`" in text
     for line in re.findall(r"^\| `(CDAP [^`]+|not recorded)", text, re.MULTILINE):
         assert line.replace(" artifact or jar", "") in source, line

@@ -10,10 +10,10 @@ import pytest
 
 from ranger_cdap.cdap.presets import load_preset, preset_names, preset_profiles
 from ranger_cdap.cli.main import main
-from ranger_cdap.policies.manage.role_plan import ROLE_LABEL
 from ranger_cdap.testing import embedded_ranger
+from ranger_cdap.tools.roles.role_plan import ROLE_LABEL
 from tests.docs.markdown_pages import ROOT, text_of
-from tests.embedded_admin.caller import Caller
+from tests.testing.admin.caller import Caller
 
 PAGE = ROOT / "docs" / "how-to" / "give-people-job-roles.md"
 REFERENCE = ROOT / "docs" / "reference" / "job-roles.md"

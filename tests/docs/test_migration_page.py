@@ -9,12 +9,12 @@ from typing import Any
 import servicedef
 from ranger_cdap.cdap.grant import comparable
 from ranger_cdap.config import RangerSettings, Secret, Settings, load_settings
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.setup_state import DesiredState
-from ranger_cdap.policies.manage.step import StepChange
+from ranger_cdap.ranger.changes.step import StepChange
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from tests.docs.markdown_pages import ROOT, blocks, text_of
 
 PAGE = ROOT / "docs" / "how-to" / "migrate-from-cdap-security-extn.md"

@@ -14,7 +14,7 @@ import pytest
 import requests
 import yaml
 
-from ranger_cdap.policies.manage.policy_directory import read_directory
+from ranger_cdap.ranger.files.policy_directory import read_directory
 from ranger_cdap.testing import EmbeddedRanger, embedded_ranger
 from tests.docs.markdown_pages import ROOT, blocks
 

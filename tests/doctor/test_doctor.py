@@ -34,14 +34,14 @@ from ranger_cdap.config import (
 )
 from ranger_cdap.config.hadoop import NotUsed
 from ranger_cdap.doctor import Finding, Health, examine
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.proposed_admins import save_proposal
-from ranger_cdap.policies.manage.setup_state import DesiredState
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.refresh.policy_refresher import PolicyRefresher
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.proposed_admins import save_proposal
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from servicedef import with_lookup
 
 PASSWORD = Secret("Correct-Horse-1")

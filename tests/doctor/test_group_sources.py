@@ -1,34 +1,11 @@
-"""The doctor on sources of groups: each server, its account and the bases, by a real directory."""
+"""The doctor on `[groups]`: what needs no server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
-import pytest
-
 from ranger_cdap.config import Settings
 from ranger_cdap.config.loader import parse_settings
-from ranger_cdap.doctor.finding import Finding, Health
+from ranger_cdap.doctor.finding import Health
 from ranger_cdap.doctor.group_sources import examine_group_sources
-from tests.directory.slapd_server import SlapdServer, settings_for
-
-
-def examined(groups: dict[str, Any], ldap: dict[str, Any] | None = None, **network: Any) -> list[Finding]:
-    tables = {"groups": groups, "ldap": ldap or {}, "network": network}
-    return list(examine_group_sources(parse_settings(tables, origin="the test", environ={})))
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlapdServer]:
-    found = SlapdServer(tmp_path_factory.mktemp("slapd") / "doctor")
-    found.start()
-    try:
-        found.fill()
-        yield found
-    finally:
-        found.close()
 
 
 def test_nothing_is_said_without_sources() -> None:
@@ -36,42 +13,7 @@ def test_nothing_is_said_without_sources() -> None:
 
 
 def test_long_use_of_groups_and_what_a_machine_cannot_tell_are_said() -> None:
-    findings = examined({"sources": ["posix"], "ttl": 86_400})
+    settings = parse_settings({"groups": {"sources": ["posix"], "ttl": 86_400}}, origin="the test", environ={})
+    findings = list(examine_group_sources(settings))
     assert [finding.health for finding in findings] == [Health.NOTE, Health.WELL]
     assert "86400 s" in findings[0].seen
-
-
-def test_a_server_that_does_not_answer_fails(tmp_path: Path) -> None:
-    ldap = {"urls": ["ldap://127.0.0.1:1"], "bind_dn": "CN=x", "bind_password": "hunter2", "user_base": "dc=x"}
-    (finding,) = examined({"sources": ["ldap"]}, ldap)
-    assert (finding.health, finding.seen) == (Health.FAILED, "no connection")
-    (skipped,) = examined({"sources": ["ldap"]}, {**ldap, "bind_password": "env:NOT_SET"})
-    assert (skipped.health, "NOT_SET" in skipped.seen) == (Health.SKIPPED, True)
-    (unusable,) = examined({"sources": ["ldap"]}, ldap, ca_file=str(tmp_path / "none.pem"))
-    assert (unusable.health, "network.ca_file" in unusable.seen) == (Health.FAILED, True)
-
-
-def test_an_unencrypted_connection_is_a_note() -> None:
-    ldap = {"urls": ["ldap://ldap.invalid"], "anonymous": True, "user_base": "dc=x"}
-    findings = examined({"sources": ["ldap"]}, ldap, plain_hosts=["ldap.invalid"])
-    assert [finding.health for finding in findings] == [Health.NOTE, Health.FAILED]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("more", "health", "seen"),
-    [
-        ({}, Health.WELL, "the account is accepted"),
-        ({"bind_password": "wrong"}, Health.FAILED, "invalidCredentials"),
-        ({"user_base": "OU=None,dc=example"}, Health.FAILED, "sees no entry `OU=None,dc=example`"),
-        ({"group_base": "OU=None,dc=example"}, Health.FAILED, "sees no entry `OU=None,dc=example`"),
-        ({"in_chain": True}, Health.FAILED, "not Active Directory"),
-        ({"bind_dn": "", "bind_password": "", "anonymous": True}, Health.FAILED, "sees no entry"),
-    ],
-)
-def test_servers_and_entries(server: SlapdServer, more: dict[str, Any], health: Health, seen: str) -> None:
-    findings = examined({"sources": ["ldap"]}, dict(settings_for(server, **more)))
-    assert health in {finding.health for finding in findings}
-    assert any(seen in finding.seen for finding in findings)
-    assert (health is Health.WELL) == all(finding.health is Health.WELL for finding in findings)
-    assert "wrong" not in str(findings)

@@ -11,7 +11,7 @@ from ranger_cdap.config import RangerSettings, Secret, Settings
 from ranger_cdap.doctor import Health
 from ranger_cdap.doctor.finding import Finding
 from ranger_cdap.doctor.lookup import examine_lookup
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from servicedef import service_definition, with_lookup
 
 OURS = with_lookup(service_definition())

@@ -12,7 +12,7 @@ from ranger_cdap.doctor.finding import Finding, Health
 from ranger_cdap.doctor.names import examine_names
 from ranger_cdap.engine.compiled.names import CONF
 from ranger_cdap.errors import AdminUnreachable
-from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.ranger.client.downloader import Downloader
 from ranger_cdap.ranger_model.download import ServicePolicies
 
 STORE = {"userGroupMapping": {"BOB": [], "bob": [], "carol": []}}

@@ -14,14 +14,14 @@ from ranger_cdap.config import PluginSettings, RangerSettings, Secret, ServiceSe
 from ranger_cdap.doctor import Finding, Health
 from ranger_cdap.doctor.accounts import accounts, examine_account
 from ranger_cdap.doctor.rights import prove
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.downloader import COMMANDS, Downloader
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.setup_state import DesiredState
+from ranger_cdap.ranger.client.downloader import COMMANDS, Downloader
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from tests.embedded_admin.caller import V2, Caller
+from ranger_cdap.testing.admin import EmbeddedAdmin
+from tests.testing.admin.caller import V2, Caller
 
 PASSWORD: Final = Secret("Correct-Horse-1")
 SERVICE: Final = "cdapdev"

@@ -32,8 +32,8 @@ from ranger_cdap.config import (
 from ranger_cdap.doctor import Finding, Health, examine
 from ranger_cdap.doctor.service import examine_decision_service
 from ranger_cdap.doctor.users import Users
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from ranger_cdap.service.http.callers import CallerRole
 from tests.certificates import Authority, Signed, put
 from tests.service.fixtures import CALLERS, World, caller, serving

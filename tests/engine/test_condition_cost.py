@@ -85,7 +85,7 @@ def test_a_decision_evaluates_each_condition_once_and_takes_no_more_steps_than_s
         SPENT.clear()
         engine.evaluate(asked)
         assert not SPENT or max(SPENT.values()) == 1
-        assert sum(SPENT) <= engine.state.condition_steps
+        assert sum(SPENT) <= engine.view.condition_steps
 
 
 @given(policies(), policies(first=2), st.booleans())
@@ -98,7 +98,7 @@ def test_deltas_count_as_the_whole_set_does(old: list[Json], new: list[Json], re
     after = decode_service_policies(msgspec.json.encode(document(policies=None, policyDeltas=deltas, policyVersion=2)))
     changed = built(old).with_deltas(after)
     whole = built([*(one for one in old if one["id"] not in replaced), *new])
-    assert changed.state.condition_steps == whole.state.condition_steps
+    assert changed.view.condition_steps == whole.view.condition_steps
 
 
 @pytest.mark.parametrize(
@@ -119,4 +119,4 @@ def test_a_condition_that_does_not_say_what_it_takes_counts_a_millisecond() -> N
     given = [{"type": "script", "values": ["x"]}]
     whole = document(policy(1, on(hall="h"), [item("alice", "read", conditions=given)], conditions=given))
     engine = PolicyEngine.build(decode_service_policies(msgspec.json.encode(whole)), options=options)
-    assert engine.state.condition_steps == 2 * CUSTOM_STEPS
+    assert engine.view.condition_steps == 2 * CUSTOM_STEPS

@@ -14,14 +14,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from ranger_cdap.analysis.impact import impact
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from ranger_cdap.engine import AccessRequest, PolicyEngine
-from ranger_cdap.policies.manage.creator_grants import CreatorGrants
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies, decode_service_tags
-from tests.analysis.test_impact_laws import containing
+from ranger_cdap.tools.analysis.impact import impact
+from ranger_cdap.tools.policies.creator_grants import CreatorGrants
+from tests.tools.analysis.test_impact_laws import containing
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ranger_cdap.service.wire.event_wire import AuditRequest, Intake
+from ranger_cdap.wire.event_wire import AuditRequest, Intake
 from tests.extension.driver import NS1, Extension, User, entity
 from tests.extension.scripted_service import ALLOWED, DENIED, Reply, ScriptedService, impatient
 from tests.extension.secrets_in_text import SECRETS, TOKEN

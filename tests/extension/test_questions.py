@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from ranger_cdap.service.state.handshake import Handshake
-from ranger_cdap.service.wire.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleRequest
+from ranger_cdap.wire.cdap_wire import EnforceReply, EnforceRequest, HelloReply, VisibleRequest
 from tests.extension.driver import ALICE, NS1, Extension, User, entity
 from tests.extension.scripted_service import ALLOWED, DENIED, HELLO, ScriptedService
 from tests.extension.secrets_in_text import SECRETS, TOKEN

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ranger_cdap.service.wire.cdap_wire import EnforceRequest
+from ranger_cdap.wire.cdap_wire import EnforceRequest
 from tests.extension.driver import NS1, Extension, User, entity
 from tests.extension.scripted_service import ALLOWED, DENIED, Asked, Json, Reply, ScriptedService
 from tests.extension.stamps import stamp_of

@@ -13,11 +13,11 @@ from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import parse_entity
 from ranger_cdap.cli.main import main
 from ranger_cdap.errors import AdminFailed
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.ranger_roles import RoleClient
-from ranger_cdap.policies.manage.role_plan import ROLE_LABEL
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.ranger_roles import RoleClient
 from ranger_cdap.testing import EmbeddedRanger, embedded_ranger
-from tests.embedded_admin.caller import V2, Caller
+from ranger_cdap.tools.roles.role_plan import ROLE_LABEL
+from tests.testing.admin.caller import V2, Caller
 
 Json = dict[str, Any]
 

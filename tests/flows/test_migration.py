@@ -24,16 +24,16 @@ from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import RangerSettings, Secret, Settings, load_settings
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from tests.authz.fixtures import engine
 from tests.cdap.checks.predecessor_answers import old_answer
 from tests.docs.case_study import CASE_STUDY, StudyPolicy, levels
 from tests.docs.markdown_pages import blocks, text_of
 from tests.docs.test_case_study import STEPS, checks, differences
 from tests.docs.test_migration_page import PAGE, definition_of_the_predecessor
-from tests.questions.test_shadow_replay import old_events
+from tests.tools.shadow.test_shadow_replay import old_events
 
 PASSWORD = Secret("Correct-Horse-1")
 SERVICE = "cdapdev"

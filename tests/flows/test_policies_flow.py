@@ -14,14 +14,14 @@ from ranger_cdap import errors
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
-from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.engine import AccessRequest
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.downloader import Downloader, capabilities
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.downloader import Downloader, capabilities
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from servicedef import service_definition
 
 SERVICE = "cdapdev"

@@ -14,15 +14,15 @@ import filelock
 import pytest
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.setup_state import DesiredState
-from ranger_cdap.policies.refresh.cache import PolicyCache
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.refresh.cache import PolicyCache
+from ranger_cdap.ranger.refresh.policy_refresher import PolicyRefresher
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.testing.admin import EmbeddedAdmin
 
 PROCESSES, ROUNDS, LONGEST = 10, 5, 30.0
 PASSWORD = Secret("Correct-Horse-1")

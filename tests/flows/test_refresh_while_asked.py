@@ -14,8 +14,8 @@ import servicedef
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import PluginSettings, RangerSettings, Settings
-from ranger_cdap.policies.client.downloader import Downloader
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.downloader import Downloader
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from tests.readers import reading
 
 SERVICE = "cdapdev"

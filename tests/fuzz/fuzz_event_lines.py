@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.service.events.record_events import is_well_formed
+from ranger_cdap.wire.record_events import is_well_formed
 from spark_sync.sources import audit, data_plane, http_access
 from spark_sync.sources.line_reader import LineReader, bytes_of, read_line
 from tests.fuzz.harness import QUIET, drive, spoiled, torn

@@ -14,11 +14,11 @@ import pytest
 
 from ranger_cdap.audit import AuditRecord
 from ranger_cdap.audit.delivery import Delivery
-from ranger_cdap.audit.kafka import KafkaSink
 from ranger_cdap.audit.ranger_event import ranger_event
 from ranger_cdap.audit.spool import Spool
 from ranger_cdap.config import AuditSettings, NetworkSettings, Secret, Settings
 from ranger_cdap.errors import AuditRefused, AuditSinkError
+from ranger_cdap.sinks.kafka import KafkaSink
 from tests.audit.samples import numbered
 from tests.disk_faults import ended_well, in_a_child
 from tests.kafka.secured_broker import MISSING, PASSWORD, READER, WRITER, SecuredBroker
@@ -44,7 +44,7 @@ def topic(kafka: SecuredBroker) -> str:
 @pytest.fixture
 def sink_to(kafka: SecuredBroker, monkeypatch: pytest.MonkeyPatch) -> Callable[..., KafkaSink]:
     """By TLS, although the broker is on this machine."""
-    monkeypatch.setattr("ranger_cdap.audit.kafka.all_can_be_plain", lambda *_: False)
+    monkeypatch.setattr("ranger_cdap.sinks.kafka.all_can_be_plain", lambda *_: False)
 
     def made(topic: str, user: str = WRITER, password: str = PASSWORD, **given: Any) -> KafkaSink:
         settings = AuditSettings(

@@ -118,7 +118,7 @@ def test_every_locked_file_has_its_hash_and_no_index_is_named(path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("image", "extras"),
-    [("service", sorted(EXTRAS.keys() - {"all", "dev", "spark", NOT_LOCKED, BY_CHOICE})), ("sync", ["all"])],
+    [("service", sorted(EXTRAS.keys() - {"all", "dev", "spark", "sync", NOT_LOCKED, BY_CHOICE})), ("sync", ["all"])],
 )
 def test_an_image_has_what_its_extras_ask_for_in_the_versions_that_were_tested(image: str, extras: list[str]) -> None:
     pins = locked(IMAGES[image])
@@ -137,7 +137,9 @@ def test_licences_fit_and_the_list_of_them_is_that_of_the_packages() -> None:
 
 
 @pytest.mark.parametrize(
-    "direct", [*DIRECT, *(r for e in ("service", "spark", "kerberos", "yaml") for r in EXTRAS[e])], ids=str
+    "direct",
+    [*DIRECT, *(r for e in ("service", "sync", "spark", "kerberos", "yaml") for r in EXTRAS[e] if r.name != OURS)],
+    ids=str,
 )
 def test_every_direct_dependency_is_in_the_list(direct: Requirement) -> None:
     page = (ROOT / "THIRD-PARTY.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""An installed wheel is whole: its demo runs in an empty folder, without a clone, and without Java."""
+"""An installed wheel is whole: its demo runs in an empty folder, without a clone, Java or PySpark."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from tests.docs.test_first_commands import README, without_ids
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """An environment with the wheel and the packages of this one, but not the tree."""
+    """An environment with the wheel and the packages of this one, but neither the tree nor PySpark."""
     environment, dist = tmp_path / "environment", tmp_path / "dist"
     subprocess.run([sys.executable, ROOT / ".ci" / "build_dist.py", dist], check=True)
     subprocess.run(["sh", ROOT / ".ci" / "wheel-environment", sys.executable, environment, dist], check=True)
     (paths,) = environment.rglob("beside-the-wheel.pth")
     packages, *_ = paths.read_text(encoding="utf-8").splitlines()
     paths.write_text(packages + "\n", encoding="utf-8")
+    paths.with_name("no-pyspark.pth").write_text("import sys; sys.modules['pyspark'] = None\n", encoding="utf-8")
     return environment / "bin"
 
 

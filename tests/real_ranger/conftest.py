@@ -15,7 +15,7 @@ from tempfile import gettempdir
 import pytest
 from filelock import FileLock
 
-from ranger_cdap.embedded_admin import EmbeddedAdmin
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from tests.real_ranger.estate import PASSWORD, Address, Estate, address_of_environment
 
 REAL = pytest.param("real", marks=pytest.mark.real_ranger)

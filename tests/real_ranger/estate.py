@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import Secret, Settings, load_settings
 from ranger_cdap.engine import AccessRequest
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.policy_refresher import PolicyRefresher, Snapshot
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.refresh.policy_refresher import PolicyRefresher, Snapshot
 from servicedef import service_definition
 
 Json = dict[str, Any]

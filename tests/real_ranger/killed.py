@@ -19,11 +19,8 @@ from typing import Any, Final
 import pytest
 from apache_ranger.utils import HttpMethod
 
-import ranger_cdap.cli.apply
-import ranger_cdap.cli.roles
-import ranger_cdap.cli.setup  # noqa: F401 - loaded once, not in every process
 from ranger_cdap.cli.main import main as run
-from ranger_cdap.policies.client.http import AdminHttp
+from ranger_cdap.ranger.client.http import AdminHttp
 
 KILLED: Final = -signal.SIGKILL
 

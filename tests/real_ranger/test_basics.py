@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from ranger_cdap.errors import AccessForbidden, RequestRejected, ServiceNotFound
-from ranger_cdap.policies.client.downloader import Downloader
-from ranger_cdap.policies.manage.carry_out import carry_out
-from ranger_cdap.policies.manage.service_setup import plan, read_state
-from ranger_cdap.policies.manage.setup_rights import recorded
-from ranger_cdap.policies.manage.setup_state import DesiredState
-from ranger_cdap.policies.manage.step import Step, StepChange
+from ranger_cdap.ranger.changes.carry_out import carry_out
+from ranger_cdap.ranger.changes.setup_rights import recorded
+from ranger_cdap.ranger.changes.step import Step, StepChange
+from ranger_cdap.ranger.client.downloader import Downloader
+from ranger_cdap.ranger.setup.service_setup import plan, read_state
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from tests.real_ranger.estate import Estate

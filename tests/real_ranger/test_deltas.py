@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from ranger_cdap.policies.client.downloader import Downloader
-from ranger_cdap.policies.refresh.documents import holds_deltas
+from ranger_cdap.ranger.client.downloader import Downloader
+from ranger_cdap.ranger.refresh.documents import holds_deltas
 from tests.real_ranger.conftest import REAL
 from tests.real_ranger.estate import Address, Estate, Json, allows
 from tests.real_ranger.ui_forms import POLICIES, item, new_policy, saved_policy

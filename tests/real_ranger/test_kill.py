@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ranger_cdap.config import Settings
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage.transfer import portable
+from ranger_cdap.ranger.changes.transfer import portable
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.life import State
 from tests.real_ranger.estate import Estate, Json

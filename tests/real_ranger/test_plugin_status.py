@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from ranger_cdap.doctor.accounts import accounts, examine_account
-from ranger_cdap.policies.client.downloader import capabilities
+from ranger_cdap.ranger.client.downloader import capabilities
 from tests.real_ranger.estate import Estate, Json
 from tests.real_ranger.ui_forms import POLICIES, item, new_policy
 

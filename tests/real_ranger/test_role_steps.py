@@ -8,17 +8,17 @@ import pytest
 
 from ranger_cdap.cdap.presets import load_preset
 from ranger_cdap.errors import ConflictingChange, InvalidInput, RequestRejected
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.carry_out import carry_out, require_receivers
-from ranger_cdap.policies.manage.found_roles import read_roles
-from ranger_cdap.policies.manage.job_roles import job_role
-from ranger_cdap.policies.manage.role_members import RoleMembers
-from ranger_cdap.policies.manage.role_plan import WantedRole, plan, removal
-from ranger_cdap.policies.manage.setup_state import DesiredState
-from ranger_cdap.policies.manage.step import Step, StepChange
+from ranger_cdap.ranger.changes.carry_out import carry_out, require_receivers
+from ranger_cdap.ranger.changes.role_members import RoleMembers
+from ranger_cdap.ranger.changes.step import Step, StepChange
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
+from ranger_cdap.tools.roles.found_roles import read_roles
+from ranger_cdap.tools.roles.job_roles import job_role
+from ranger_cdap.tools.roles.role_plan import WantedRole, plan, removal
 from tests.real_ranger.estate import Estate
 
 

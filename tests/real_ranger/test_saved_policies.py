@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from ranger_cdap.policies.manage.policy_collection import PolicyCollection
-from ranger_cdap.policies.manage.policy_directory import write_directory
-from ranger_cdap.policies.manage.saved_policy import access_types_of, as_saved
-from ranger_cdap.policies.manage.strict_text import write_json, write_yaml
-from ranger_cdap.policies.manage.transfer import portable
+from ranger_cdap.ranger.changes.saved_policy import access_types_of, as_saved
+from ranger_cdap.ranger.changes.transfer import portable
+from ranger_cdap.ranger.files.policy_collection import PolicyCollection
+from ranger_cdap.ranger.files.policy_directory import write_directory
+from ranger_cdap.ranger.files.strict_text import write_json, write_yaml
 from servicedef import service_definition
-from tests.policies.manage.spellings import policy
+from tests.ranger.changes.spellings import policy
 from tests.real_ranger.estate import V2, Estate
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ranger_cdap.policies.manage.transfer import portable
+from ranger_cdap.ranger.changes.transfer import portable
 from tests.real_ranger import ui_forms
 from tests.real_ranger.estate import V2, Estate, Json
 from tests.real_ranger.ui_forms import POLICIES, ROLES, SERVICES, ZONES, item, new_policy, saved_policy

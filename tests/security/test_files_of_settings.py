@@ -15,9 +15,9 @@ import pytest
 from ranger_cdap.config import JwtSettings, ServiceSettings, Settings, Table
 from ranger_cdap.config.core_site import core_site_layer
 from ranger_cdap.config.secret import resolve_secret
-from ranger_cdap.directory.ldap_connection import ldap_tls_context
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.client.sign_in import show_certificate, tls_context
+from ranger_cdap.ldap.connection import ldap_tls_context
+from ranger_cdap.net.tls import show_certificate, tls_context
 from ranger_cdap.service.http.server_tls import ServerTls
 from ranger_cdap.service.http.signing_keys import FetchedKeys
 from ranger_cdap.service.http.tokens import Tokens

@@ -17,11 +17,11 @@ from urllib.parse import quote
 import pytest
 
 from ranger_cdap.config import RangerSettings, Secret, Settings
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.setup_state import DesiredState
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from ranger_cdap.testing.admin import EmbeddedAdmin
 
 SECRETS = {
     "admin": "Marked-0-admin/Password",

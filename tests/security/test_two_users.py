@@ -125,7 +125,7 @@ def place() -> Iterator[Place]:
 def publish(place: Place) -> None:
     """One more file, by the service's user."""
     code = (
-        "import sys; from pathlib import Path; from ranger_cdap.service.events.event_access import EventAccess;"
+        "import sys; from pathlib import Path; from ranger_cdap.wire.event_access import EventAccess;"
         "from ranger_cdap.service.events.event_files import EventFiles;"
         "files = EventFiles(Path(sys.argv[1]), access=EventAccess.of(sys.argv[2])); files.open();"
         "files.append(b'one\\n'); files.publish(); files.watermark.write(1, None); files.close()"

@@ -21,9 +21,9 @@ from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.cdap.enforcement import Enforcement
 from ranger_cdap.config import AdminSettings, CallerSettings, PluginSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.policies.refresh.fixed import documents
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.fixed import documents
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.app import create_app
 from ranger_cdap.service.decisions.ranger_service import RangerService

@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ranger_cdap.config import RangerSettings, Secret, Settings
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.manage import service_setup
-from ranger_cdap.policies.manage.setup_state import DesiredState
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.setup import service_setup
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.service.http.callers import CallerRole
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from tests.service.fixtures import Answer, basic, secret_of
 
 PASSWORD = Secret("Correct-Horse-1")

@@ -22,8 +22,8 @@ from ranger_cdap.audit import AuditRecord, AuditTrail
 from ranger_cdap.audit.commit import GroupCommit
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.errors import AdminUnreachable
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State

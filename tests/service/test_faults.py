@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 
 from ranger_cdap.config import read_configuration
-from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.decision_service import DecisionService
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from tests.authz.fixtures import policy
 from tests.service.event_samples import stamp
 from tests.service.fixtures import World, basic, serving

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from tests.authz.fixtures import policy
 from tests.certificates import Authority, put
 from tests.service.fixtures import World, serving

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from ranger_cdap.config import read_configuration
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.refresh.policy_refresher import jitter
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.refresh.policy_refresher import jitter
 from ranger_cdap.service.decision_service import DecisionService
 from tests.service.serve_process import ENFORCE_KV, SERVICE, ask, configuration, ranger_admin, until
 

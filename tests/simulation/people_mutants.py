@@ -9,8 +9,9 @@ from unittest.mock import patch
 
 from ranger_cdap.cdap.grant import FORMER_LABEL
 from ranger_cdap.cdap.named_entities import exact_entity
-from ranger_cdap.policies.manage import change_plan, role_plan
 from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.tools.policies import change_plan
+from ranger_cdap.tools.roles import role_plan
 from spark_sync.grants import observe, push, rights_of_others, went_back, writer
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.own_right import OwnRight

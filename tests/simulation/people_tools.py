@@ -9,19 +9,19 @@ from typing import Any
 import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, to_resource
-from ranger_cdap.embedded_admin.model.documents import AdminPolicy, GrantRevoke
-from ranger_cdap.embedded_admin.rules.grant_rules import granted
-from ranger_cdap.embedded_admin.rules.policy_rules import signature
-from ranger_cdap.policies.manage.carry_out import carry_out
-from ranger_cdap.policies.manage.change_plan import change_plan
-from ranger_cdap.policies.manage.creator_grants import CreatorGrants
-from ranger_cdap.policies.manage.needed_policies import needed_policies
-from ranger_cdap.policies.manage.role_plan import FoundRoles, RoleRights, WantedRole, plan, removal
-from ranger_cdap.policies.manage.sentry_file import parse_sentry_file
-from ranger_cdap.policies.manage.sentry_roles import sentry_plan, sentry_roles
-from ranger_cdap.policies.manage.step import Json, Step
-from ranger_cdap.policies.manage.transfer import portable
+from ranger_cdap.ranger.changes.carry_out import carry_out
+from ranger_cdap.ranger.changes.step import Json, Step
+from ranger_cdap.ranger.changes.transfer import portable
 from ranger_cdap.ranger_model.policy import Policy
+from ranger_cdap.testing.admin.model.documents import AdminPolicy, GrantRevoke
+from ranger_cdap.testing.admin.rules.grant_rules import granted
+from ranger_cdap.testing.admin.rules.policy_rules import signature
+from ranger_cdap.tools.policies.change_plan import change_plan
+from ranger_cdap.tools.policies.creator_grants import CreatorGrants
+from ranger_cdap.tools.policies.needed_policies import needed_policies
+from ranger_cdap.tools.roles.role_plan import FoundRoles, RoleRights, WantedRole, plan, removal
+from ranger_cdap.tools.sentry.sentry_file import parse_sentry_file
+from ranger_cdap.tools.sentry.sentry_roles import sentry_plan, sentry_roles
 
 TOOL = "tool"
 

@@ -14,7 +14,7 @@ from typing import Any
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.errors import LedgerLost
-from ranger_cdap.service.events import event_names
+from ranger_cdap.wire import event_names
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile import lost_ledger

@@ -14,7 +14,7 @@ from typing import Any
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Secret as ConfigSecret
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.service.events.watermark import Watermark
+from ranger_cdap.wire.watermark import Watermark
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.life import UNDECIDED_STATES, Life, State

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from ranger_cdap.service.events import event_names
+from ranger_cdap.wire import event_names
 from spark_sync.reconcile import lost_ledger
 from tests.simulation.restores import stale_owners
 

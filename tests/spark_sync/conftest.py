@@ -14,10 +14,10 @@ import pytest
 
 import servicedef
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SourceSettings, SyncSettings
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from spark_sync.spark.on_demand import FEW, Few
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ class Step:
 
 JOB, INGESTION, FILES = "spark_sync.job", "spark_sync.ingest.ingestion", "spark_sync.ledger.notes"
 LEDGER, TABLES = "spark_sync.ledger.delta_ledger", "spark_sync.ledger.ledger_tables"
-RANGER, PUSH = "ranger_cdap.policies.client.ranger_admin", "spark_sync.grants.push"
+RANGER, PUSH = "ranger_cdap.ranger.client.ranger_admin", "spark_sync.grants.push"
 
 MAINTENANCE: Final = frozenset(
     {

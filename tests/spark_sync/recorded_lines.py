@@ -18,7 +18,7 @@ import msgspec
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.service.events.watermark import WATERMARK, Watermark
+from ranger_cdap.wire.watermark import WATERMARK, Watermark
 
 CALLER: Final = "cdap-master"
 """The caller with the role `audit`, who brings records."""

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import Settings
-from ranger_cdap.embedded_admin.api import download_api
 from ranger_cdap.errors import ConfigError, InvalidInput, LeaseHeld
+from ranger_cdap.testing.admin.api import download_api
 from spark_sync.demo import RECORDING
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.life import Life, State

@@ -31,7 +31,7 @@ from tests.spark_sync.killing import ALL, MAINTENANCE, ON_SPARK, STEPS
 from tests.spark_sync.recorded_lines import CALLER, TAKEN, Lines, created, deleted, write_watermark
 
 if TYPE_CHECKING:
-    from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+    from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 
 pytestmark = pytest.mark.kills
 

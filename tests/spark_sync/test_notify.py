@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, strategies
 from hypothesis import settings as search
 
-from ranger_cdap.service.decisions.notification import NotifyProblem
+from spark_sync.notification import NotifyProblem
 from spark_sync.notify import NotifyLog, NotifyResult
 
 ONE, TWO = "https://one.example:6500", "https://two.example:6500"

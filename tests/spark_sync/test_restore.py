@@ -15,9 +15,9 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import Secret
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.ledger_version import note_versions

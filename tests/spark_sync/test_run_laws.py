@@ -49,7 +49,7 @@ from tests.spark_sync.sources.reading import READERS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+    from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 
 pytestmark = pytest.mark.slow
 

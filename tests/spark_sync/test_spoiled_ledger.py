@@ -13,8 +13,8 @@ import pytest
 
 from ranger_cdap.config import Settings
 from ranger_cdap.doctor.finding import Health
-from ranger_cdap.doctor.ledger import examine_ledger
 from ranger_cdap.errors import LedgerLost, SyncError
+from spark_sync.ledger.ledger_health import examine_ledger
 from spark_sync.ledger.ledger_tables import TABLES
 from spark_sync.ledger.life import State
 from spark_sync.ledger.salvage import repair_ledger

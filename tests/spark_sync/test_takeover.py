@@ -40,7 +40,7 @@ from tests.spark_sync.takeovers import (
 )
 
 if TYPE_CHECKING:
-    from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+    from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 
 NOW: Final = 1_900_000_000_000
 PEOPLE: Final = ("alice", "bob", "svc", "cdap", "-", "", "*", "public")

@@ -1,4 +1,4 @@
-"""The base install: the plugin loads without PySpark, and its commands say in one sentence what is missing."""
+"""Installed without the ledger's packages, the job says which; without PySpark, runs of few events work."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import pytest
 
 WITHOUT = """
 import sys
-sys.modules["pyspark"] = None
+sys.modules["deltalake"] = None
 from pathlib import Path
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.errors import SparkMissing
+from ranger_cdap.errors import SyncMissing
 from spark_sync.cli.sync import sync
 try:
     sync.main(sys.argv[1:], obj=Invocation(), standalone_mode=False)
-except SparkMissing as e:
+except SyncMissing as e:
     print(e)
 """
 
 
 @pytest.mark.parametrize("arguments", [["run"], ["status"], ["baseline", "--inventory", "x"]], ids=" ".join)
-def test_a_command_without_pyspark(arguments: list[str], tmp_path: Path) -> None:
+def test_a_command_without_the_ledger(arguments: list[str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=True, cwd=tmp_path
     )
-    assert done.stdout == "the sync job needs PySpark; install it with `pip install 'ranger-cdap[spark]'`\n"
+    assert done.stdout == "the sync job needs an extra; install it with `pip install 'ranger-cdap[sync]'`\n"
 
 
 RUN = """

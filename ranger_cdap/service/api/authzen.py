@@ -24,14 +24,13 @@ from ranger_cdap.service.api.authzen_request import (
     text_of,
 )
 from ranger_cdap.service.api.pdp import access_request, policy_info
-from ranger_cdap.service.decisions.authz_error import AuthzProblem
 from ranger_cdap.service.decisions.delegation import OWNER, TrustedClaims, verify_claims
 from ranger_cdap.service.decisions.pdp_result import pdp_decision_of
-from ranger_cdap.service.decisions.resource_name import Resource
 from ranger_cdap.service.decisions.service_decider import CheckedRequest, DeciderRegistry, ServiceDecider
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.authzen_wire import (
+from ranger_cdap.wire.authz_error import AuthzProblem
+from ranger_cdap.wire.authzen_wire import (
     AuthZenAction,
     AuthZenConfiguration,
     AuthZenEntity,
@@ -42,7 +41,8 @@ from ranger_cdap.service.wire.authzen_wire import (
     EvaluationsRequest,
     EvaluationsResponse,
 )
-from ranger_cdap.service.wire.pdp_wire import AccessContext, PdpDecision
+from ranger_cdap.wire.pdp_wire import AccessContext, PdpDecision
+from ranger_cdap.wire.resource_name import Resource
 
 EVALUATION: Final = "/access/v1/evaluation"
 EVALUATIONS: Final = "/access/v1/evaluations"

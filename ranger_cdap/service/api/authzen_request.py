@@ -7,12 +7,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from ranger_cdap.service.decisions.delegation import Claims
-from ranger_cdap.service.decisions.resource_name import NameTemplate, Resource
 from ranger_cdap.service.decisions.service_decider import DeciderRegistry, ServiceDecider
 from ranger_cdap.service.http.reply import Refused
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.authzen_wire import AuthZenAction, AuthZenEntity, EvaluationRequest
-from ranger_cdap.service.wire.pdp_wire import AccessContext
+from ranger_cdap.wire.authzen_wire import AuthZenAction, AuthZenEntity, EvaluationRequest
+from ranger_cdap.wire.pdp_wire import AccessContext
+from ranger_cdap.wire.resource_name import NameTemplate, Resource
 
 USER: Final = "user"
 """The type of subjects that Ranger decides about."""

@@ -18,7 +18,7 @@ from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.http.turns import SLICE, give_way
 from ranger_cdap.service.state.call import HandlerCall
 from ranger_cdap.service.state.handshake import Handshake, differences, keep_proposal
-from ranger_cdap.service.wire.cdap_wire import (
+from ranger_cdap.wire.cdap_wire import (
     EnforceReply,
     EnforceRequest,
     HelloReply,

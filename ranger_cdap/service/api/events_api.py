@@ -5,7 +5,7 @@ from __future__ import annotations
 from ranger_cdap.service.http.metrics import EVENTS_REFUSED, EVENTS_STORED
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.event_wire import AuditReply, BadRecord, RefusedRecord, line_of
+from ranger_cdap.wire.event_wire import AuditReply, BadRecord, RefusedRecord, line_of
 
 
 def audit(call: HandlerCall) -> Reply:

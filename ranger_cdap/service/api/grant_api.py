@@ -8,7 +8,7 @@ from ranger_cdap.service.grants.current_rights import NotDone
 from ranger_cdap.service.grants.grant_forwarder import IN_RANGER, cdap_entity, is_masters_own
 from ranger_cdap.service.http.reply import Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.grant_wire import GrantedEntity, GrantReply, GrantRequest, GrantsReply, GrantsRequest
+from ranger_cdap.wire.grant_wire import GrantedEntity, GrantReply, GrantRequest, GrantsReply, GrantsRequest
 
 OFF = f"{IN_RANGER}: CDAP hands out no privileges here (`service.grants`)"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ranger_cdap.service.http.metrics import CONTENT_TYPE
 from ranger_cdap.service.http.reply import Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.health_wire import Live, Ready
+from ranger_cdap.wire.health_wire import Live, Ready
 
 NAME = "ranger-pdp"
 

@@ -12,7 +12,7 @@ from ranger_cdap.service.decisions.delegation import Claims, verify_claims
 from ranger_cdap.service.http.callers import CallerRole
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.operation_wire import (
+from ranger_cdap.wire.operation_wire import (
     DecidingPrivilege,
     NeededPrivilege,
     OperationEntity,

@@ -10,15 +10,14 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.engine import NO_POLICY, AccessEntry, AccessRequest, Decision, MatchingScope, Verdict
-from ranger_cdap.engine.decide.acl import Accesses
-from ranger_cdap.service.decisions.authz_error import AuthzProblem
+from ranger_cdap.engine.view import Accesses
 from ranger_cdap.service.decisions.delegation import Claims, TrustedClaims, of_resource, verify_claims
 from ranger_cdap.service.decisions.pdp_result import deciding, overall, pdp_decision_of
-from ranger_cdap.service.decisions.resource_name import Resource, parse_resource, parse_sub_resource
 from ranger_cdap.service.decisions.service_decider import CheckedRequest, Decided, DeciderRegistry, ServiceDecider
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.pdp_wire import (
+from ranger_cdap.wire.authz_error import AuthzProblem
+from ranger_cdap.wire.pdp_wire import (
     AccessContext,
     AccessInfo,
     AccessResult,
@@ -36,6 +35,7 @@ from ranger_cdap.service.wire.pdp_wire import (
     ResultInfo,
     UserInfo,
 )
+from ranger_cdap.wire.resource_name import Resource, parse_resource, parse_sub_resource
 
 PUBLIC_GROUP: Final = "public"
 """The group that contains every user."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from ranger_cdap.errors import RangerAdminError
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.cdap_wire import PoliciesReply, RefreshRequest
+from ranger_cdap.wire.cdap_wire import PoliciesReply, RefreshRequest
 
 QUERY: Final = {
     "at_least": "Answer when policies of this version (Ranger's `policyVersion`) or newer are in effect.",

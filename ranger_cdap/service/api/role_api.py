@@ -7,7 +7,7 @@ from ranger_cdap.service.grants.current_rights import NotDone
 from ranger_cdap.service.grants.role_forwarder import IN_RANGER
 from ranger_cdap.service.http.reply import Reply, json_reply
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.role_wire import RoleFailure, RoleReply, RolesReply, RolesRequest
+from ranger_cdap.wire.role_wire import RoleFailure, RoleReply, RolesReply, RolesRequest
 
 OFF = f"{IN_RANGER}: roles are kept in Ranger, and CDAP changes none here (`service.grants`)"
 

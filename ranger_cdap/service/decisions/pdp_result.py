@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 from ranger_cdap.engine import Decision
-from ranger_cdap.service.wire.pdp_wire import PdpDecision
+from ranger_cdap.wire.pdp_wire import PdpDecision
 
 _T = TypeVar("_T")
 

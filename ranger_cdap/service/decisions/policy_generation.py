@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 
 
 class PolicyGeneration:

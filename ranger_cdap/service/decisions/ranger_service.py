@@ -10,7 +10,7 @@ from ranger_cdap.audit import AuditTrail
 from ranger_cdap.authz.decider import PolicySource
 from ranger_cdap.authz.groups import GroupHook, GroupResolver
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

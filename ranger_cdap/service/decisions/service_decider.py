@@ -10,10 +10,10 @@ from ranger_cdap.audit import AuditedAccess, AuditedService, AuditRecord, event_
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, ProblemCode
 from ranger_cdap.errors import AuditSinkError, NotReady
 from ranger_cdap.ranger_model.service_def import ServiceDef
-from ranger_cdap.service.decisions.authz_error import AuthzProblem
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.http.reply import Refused
 from ranger_cdap.service.http.turns import give_way
+from ranger_cdap.wire.authz_error import AuthzProblem
 
 
 class CheckedRequest(NamedTuple):

@@ -23,10 +23,10 @@ from ranger_cdap.cdap.entity import resolve_entity
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidEntity
 from ranger_cdap.service.events.event_store import EventStore
-from ranger_cdap.service.events.record_events import UNFINISHED_AFTER
 from ranger_cdap.service.http.callers import Caller, CallerRole
-from ranger_cdap.service.wire.cdap_wire import EnforceRequest
-from ranger_cdap.service.wire.event_wire import CHECK_VERSION, JournalledCheck, Record, journal_line
+from ranger_cdap.wire.cdap_wire import EnforceRequest
+from ranger_cdap.wire.event_wire import CHECK_VERSION, JournalledCheck, Record, journal_line
+from ranger_cdap.wire.record_events import UNFINISHED_AFTER
 
 _log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from ranger_cdap.cdap.creations import ChangeKind, load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.existence import Existence
 from ranger_cdap.cdap.inventory import MARGIN, Inventory
-from ranger_cdap.service.events.record_events import RecordedChange
+from ranger_cdap.wire.record_events import RecordedChange
 
 _log = logging.getLogger(__name__)
 

@@ -26,9 +26,9 @@ import msgspec
 from ranger_cdap.audit.file import write_all
 from ranger_cdap.disk import fsync_directory
 from ranger_cdap.errors import ConfigError, ServerError
-from ranger_cdap.service.events.event_access import EventAccess, opened
-from ranger_cdap.service.events.event_names import SUFFIX, event_name
-from ranger_cdap.service.events.watermark import WATERMARK, WatermarkFile
+from ranger_cdap.wire.event_access import EventAccess, opened
+from ranger_cdap.wire.event_names import SUFFIX, event_name
+from ranger_cdap.wire.watermark import WATERMARK, WatermarkFile
 
 INCOMING: Final = ".incoming"
 

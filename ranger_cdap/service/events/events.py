@@ -11,13 +11,13 @@ from ranger_cdap.cdap.inventory import read_inventory
 from ranger_cdap.config import Settings
 from ranger_cdap.service.events.check_journal import CheckJournal
 from ranger_cdap.service.events.entity_memory import EntityMemory
-from ranger_cdap.service.events.event_access import EventAccess
 from ranger_cdap.service.events.event_files import INCOMING, EventFiles
 from ranger_cdap.service.events.event_store import EventStore
 from ranger_cdap.service.events.recent_creations import Creators, RecentCreations
-from ranger_cdap.service.events.record_events import changes_in
 from ranger_cdap.service.http.callers import CallerRole
-from ranger_cdap.service.wire.event_wire import BadRecord, Intake, Record
+from ranger_cdap.wire.event_access import EventAccess
+from ranger_cdap.wire.event_wire import BadRecord, Intake, Record
+from ranger_cdap.wire.record_events import changes_in
 
 _log = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ from ranger_cdap.cdap.creations import ChangeKind
 from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.profile import ANY, VISIBLE, load_profile
 from ranger_cdap.config import Settings
-from ranger_cdap.service.events.record_events import (
+from ranger_cdap.wire.event_wire import JournalledCheck, Record
+from ranger_cdap.wire.record_events import (
     RecordedChange,
     change_of_check,
     changes_in,
     creations_and_deletions,
 )
-from ranger_cdap.service.wire.event_wire import JournalledCheck, Record
 
 KEPT: Final = 3_600_000
 """Milliseconds after a creation in which denials mention it: a grant that takes longer has another problem."""

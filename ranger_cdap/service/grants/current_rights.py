@@ -17,13 +17,13 @@ from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.cdap.profile import Operation, Privilege
 from ranger_cdap.engine import AccessRequest, PolicyEngine, UncertainName, decode_roles
 from ranger_cdap.errors import InvalidInput, RangerCdapError, UnsafeGrant
-from ranger_cdap.policies.client.http import is_addressable
+from ranger_cdap.ranger.client.http import is_addressable
 from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.grants.entity_grants import delegating_items
 from ranger_cdap.service.grants.role_book import RoleBook
-from ranger_cdap.service.wire.cdap_wire import WirePrincipal
-from ranger_cdap.service.wire.role_wire import RoleFailure
+from ranger_cdap.wire.cdap_wire import WirePrincipal
+from ranger_cdap.wire.role_wire import RoleFailure
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ class CurrentRights:
         Raises:
             NotDone: there are no policies in effect.
         """
-        state, documents = self.engine().state, self.authorizer.snapshot.documents
+        state, documents = self.engine().view, self.authorizer.snapshot.documents
         if documents is None:
             raise NotDone("not ready: the roles were not downloaded yet")
         zones = {

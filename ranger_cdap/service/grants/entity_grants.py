@@ -56,7 +56,7 @@ def granted_to(engine: PolicyEngine, name: str, kind: GranteeKind, instance: str
 
 def policies_naming(engine: PolicyEngine, role: str) -> Iterator[Policy | None]:
     """Yield the policies that name a role in any list, those of tags too; None for an unreadable one that may."""
-    tags = engine.state.policies.tag_policies
+    tags = engine.view.policies.tag_policies
     for raw in (*engine.raw_policies(), *(tags.policies if tags is not None else ())):
         policy = _read(raw)
         if policy is None or any(role in item.roles for item in policy.items()):

@@ -18,8 +18,8 @@ from ranger_cdap.cdap.grant import Grant, GranteeKind, grant_for, held, is_creat
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import ADMIN_ACCESS
 from ranger_cdap.errors import ConfigError, RangerCdapError
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.sign_in import AccountSource
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.policy import Policy
 from ranger_cdap.service.decisions.ranger_service import RangerService
 from ranger_cdap.service.grants.current_rights import (
@@ -32,8 +32,8 @@ from ranger_cdap.service.grants.current_rights import (
     named_user,
 )
 from ranger_cdap.service.grants.entity_grants import granted_to, is_plain, policies_of
-from ranger_cdap.service.wire.cdap_wire import WireEntity, WirePrincipal
-from ranger_cdap.service.wire.grant_wire import GrantReply, GrantRequest
+from ranger_cdap.wire.cdap_wire import WireEntity, WirePrincipal
+from ranger_cdap.wire.grant_wire import GrantReply, GrantRequest
 
 IN_RANGER = "edit policies in Ranger"
 _USER = "USER"

@@ -12,8 +12,8 @@ from typing import Self
 import msgspec
 
 from ranger_cdap.errors import PolicySetError
-from ranger_cdap.policies.client.ranger_roles import RoleRecord
-from ranger_cdap.policies.client.responses import json_of
+from ranger_cdap.ranger.client.ranger_roles import RoleRecord
+from ranger_cdap.ranger.client.responses import json_of
 from ranger_cdap.ranger_model.json_repair import without_any_null
 
 

@@ -15,8 +15,8 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.engine import ADMIN_ACCESS
 from ranger_cdap.errors import RangerCdapError
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
-from ranger_cdap.policies.client.ranger_roles import RoleRecord
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.ranger_roles import RoleRecord
 from ranger_cdap.ranger_model.policy import Policy
 from ranger_cdap.ranger_model.role import RoleMember
 from ranger_cdap.service.grants.current_rights import (
@@ -30,8 +30,8 @@ from ranger_cdap.service.grants.current_rights import (
 )
 from ranger_cdap.service.grants.entity_grants import plain_grant, policies_naming
 from ranger_cdap.service.grants.role_book import RoleBook, description_of_made, is_made
-from ranger_cdap.service.wire.cdap_wire import WirePrincipal
-from ranger_cdap.service.wire.role_wire import RoleFailure, RoleReply, RoleRequest
+from ranger_cdap.wire.cdap_wire import WirePrincipal
+from ranger_cdap.wire.role_wire import RoleFailure, RoleReply, RoleRequest
 
 logger = logging.getLogger(__name__)
 

@@ -98,7 +98,7 @@ def _encoded(entry: dict[str, object]) -> str:
 def log_json(level: int) -> None:
     """Log JSON lines of that level and above to standard error, in this whole process."""
     # A short-lived command reports the state of its policies itself; a service has to log it.
-    logging.getLogger("ranger_cdap.policies.refresh.policy_refresher").setLevel(logging.NOTSET)
+    logging.getLogger("ranger_cdap.ranger.refresh.policy_refresher").setLevel(logging.NOTSET)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(Repeats())

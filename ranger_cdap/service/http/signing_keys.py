@@ -24,8 +24,8 @@ from typing import Any, Final, Protocol, Self
 
 from ranger_cdap.config import JwtSettings, checked_address
 from ranger_cdap.config.address import JWKS
-from ranger_cdap.policies.client.exchange import Exchange, NoResponse, TooLarge, TooSlow
-from ranger_cdap.policies.client.sign_in import TlsFiles
+from ranger_cdap.net.exchange import Exchange, NoResponse, TooLarge, TooSlow
+from ranger_cdap.net.tls import TlsFiles
 
 logger = logging.getLogger(__name__)
 

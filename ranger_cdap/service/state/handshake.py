@@ -10,7 +10,7 @@ import msgspec
 from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import reason
-from ranger_cdap.policies.manage.proposed_admins import review, save_proposal
+from ranger_cdap.ranger.setup.proposed_admins import review, save_proposal
 
 logger = logging.getLogger(__name__)
 

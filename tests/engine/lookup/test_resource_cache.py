@@ -14,7 +14,7 @@ READ = [item("alice", "read")]
 
 
 def cache_of(judge: Any) -> Any:
-    return judge.state.default._cache
+    return judge.view.default._cache
 
 
 def items_of(cache: Any) -> int:
@@ -26,7 +26,7 @@ def test_of_resources_that_no_policy_names_the_oldest_are_evicted(monkeypatch: p
     judge = engine(policy(1, on(hall="h*"), READ), policy(2, on(hall="named"), READ))
     for hall in ["named", *(f"h{n}" for n in range(100))]:
         assert judge.evaluate(asks({"hall": hall})).allowed
-    assert set(judge.state.default.cache_of(("hall",))) == {("named",), *((f"h{n}",) for n in range(90, 100))}
+    assert set(judge.view.default.cache_of(("hall",))) == {("named",), *((f"h{n}",) for n in range(90, 100))}
 
 
 def test_the_policies_of_ever_new_resources_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

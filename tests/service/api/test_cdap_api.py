@@ -11,9 +11,9 @@ from msgspec import structs
 
 from ranger_cdap.config import AdminSettings
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
-from ranger_cdap.policies.manage.proposed_admins import AdminProposal, read_proposal
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.setup.proposed_admins import AdminProposal, read_proposal
 from ranger_cdap.service.http.limits import ServiceLimits
 from tests.authz.fixtures import Json, engine, policy
 from tests.service.fixtures import World, serving

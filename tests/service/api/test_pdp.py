@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from ranger_cdap.service.http.limits import ServiceLimits
 from tests.authz.fixtures import Json, policy
 from tests.service.fixtures import Answer, World, serving

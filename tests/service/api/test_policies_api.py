@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.config import read_configuration
-from ranger_cdap.policies.client.versions import Versions
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.client.versions import Versions
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.service.http.callers import CallerRole
 from tests.authz.fixtures import engine

@@ -17,7 +17,7 @@ from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 from ranger_cdap.service.events.check_journal import Entry, entry_of
 from ranger_cdap.service.http.callers import CallerRole
-from ranger_cdap.service.wire.cdap_wire import EnforceRequest
+from ranger_cdap.wire.cdap_wire import EnforceRequest
 from tests.disk_faults import full_disk
 from tests.service.event_samples import AT, ID, PROCESS, Json, stamp, stamped, stored_in
 from tests.service.fixtures import CALLERS, World, caller, serving

@@ -16,7 +16,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.existence import Existence
 from ranger_cdap.cdap.inventory import MARGIN, Inventory
 from ranger_cdap.service.events.entity_memory import EntityMemory
-from ranger_cdap.service.events.record_events import Outcome, RecordedChange
+from ranger_cdap.wire.record_events import Outcome, RecordedChange
 from tests.disk_faults import full_disk
 
 NAMESPACE = EntityId("namespace", ("ns1",))

@@ -12,12 +12,12 @@ import pytest
 
 from ranger_cdap.config import CallerSettings, Secret, ServiceSettings, Settings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service.events import event_access
-from ranger_cdap.service.events.event_access import EventAccess, group_number
 from ranger_cdap.service.events.event_files import INCOMING, EventFiles
 from ranger_cdap.service.events.event_store import EventStore
 from ranger_cdap.service.events.events import Events
-from ranger_cdap.service.events.watermark import WATERMARK
+from ranger_cdap.wire import event_access
+from ranger_cdap.wire.event_access import EventAccess, group_number
+from ranger_cdap.wire.watermark import WATERMARK
 from tests.service.event_samples import files_in
 
 OWN = os.getegid()

@@ -24,8 +24,8 @@ from ranger_cdap.service.events.recent_creations import KEPT, LONGEST, UNREPORTE
 from ranger_cdap.service.http.callers import Caller, CallerRole
 from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.wire.cdap_wire import EnforceRequest
-from ranger_cdap.service.wire.event_wire import CHECK_VERSION, JournalledCheck, Record
+from ranger_cdap.wire.cdap_wire import EnforceRequest
+from ranger_cdap.wire.event_wire import CHECK_VERSION, JournalledCheck, Record
 from tests.authz.fixtures import NOW, Json, authorizer, policy
 from tests.service.event_samples import record
 from tests.service.fixtures import World, serving

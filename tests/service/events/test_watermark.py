@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from ranger_cdap.service.events.event_files import INCOMING, EventFiles
 from ranger_cdap.service.events.event_store import SEGMENT_SECONDS, EventStore
-from ranger_cdap.service.events.watermark import JOURNAL_ID, WATERMARK, Watermark, WatermarkFile
+from ranger_cdap.wire.watermark import JOURNAL_ID, WATERMARK, Watermark, WatermarkFile
 from tests.disk_faults import in_a_child
 from tests.service.event_samples import files_in
 from tests.service.fixtures import serving

@@ -12,12 +12,12 @@ from apache_ranger.utils import API, HttpMethod, HTTPStatus
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import AuditSettings, PluginSettings, RangerSettings, ServiceSettings, Settings
-from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import RequestRejected
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
 from ranger_cdap.service.decision_service import DecisionService
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from servicedef import service_definition
 from tests.authz.fixtures import Json
 from tests.service.fixtures import CALLERS

@@ -12,13 +12,13 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import CREATORS_LABEL, grant_guid, is_creators_policy
 from ranger_cdap.config import AuditSettings, PluginSettings, RangerSettings, Secret, ServiceSettings, Settings
-from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 from ranger_cdap.service.decision_service import DecisionService
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from servicedef import service_definition
 from tests.authz.fixtures import Json
 from tests.service.fixtures import CALLERS, World

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from ranger_cdap.embedded_admin import EmbeddedAdmin
-from ranger_cdap.embedded_admin.rules.grant_rules import may_delegate
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyResource
+from ranger_cdap.testing.admin import EmbeddedAdmin
+from ranger_cdap.testing.admin.rules.grant_rules import may_delegate
 from tests.authz.fixtures import Json
 from tests.service.grants.role_world import RoleWorld, role_server, role_world
 from tests.service.grants.test_grants import GET, SERVICE, UPDATE, item, request, user

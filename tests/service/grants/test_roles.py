@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.ranger_model.policy import PolicyItem
 from ranger_cdap.service.grants.role_book import description_of_made
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from tests.authz.fixtures import Json
 from tests.service.fixtures import World
 from tests.service.grants.role_world import RoleWorld, role_server, role_world, to_role

@@ -7,7 +7,7 @@ import json
 import msgspec
 
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.policies.client.downloader import Downloader
+from ranger_cdap.ranger.client.downloader import Downloader
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.policy import Policy
 from tests.spark_sync.conftest import Ranger

@@ -12,7 +12,7 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Secret
 from ranger_cdap.errors import RequestRejected
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from spark_sync.grants import push as pushing
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import policy_rest

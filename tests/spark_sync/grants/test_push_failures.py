@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from ranger_cdap.config import Secret
-from ranger_cdap.embedded_admin import EmbeddedAdmin
 from ranger_cdap.errors import AdminFailed, AdminUnreachable, ConflictingChange, UnexpectedAnswer
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.testing.admin import EmbeddedAdmin
 from spark_sync.grants.step_executor import FAILURES, TRIES
 from spark_sync.ledger.life import State
 from tests.spark_sync.conftest import PASSWORD, Ranger, register_cdap

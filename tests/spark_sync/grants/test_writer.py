@@ -15,8 +15,8 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import CREATORS_LABEL
 from ranger_cdap.config import Secret, Settings, SyncSettings
 from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError, RequestRejected
-from ranger_cdap.policies.client.connection import AdminConnection
-from ranger_cdap.policies.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.client.connection import AdminConnection
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants import observe
 from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, content_of, guid_of, listed, overwritten

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranger_cdap.config import SourceSettings, SyncSettings
-from ranger_cdap.service.events.record_events import UNFINISHED_AFTER
-from ranger_cdap.service.events.watermark import Watermark
+from ranger_cdap.wire.record_events import UNFINISHED_AFTER
+from ranger_cdap.wire.watermark import Watermark
 from spark_sync.ledger.fold import fold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.life import Life, State

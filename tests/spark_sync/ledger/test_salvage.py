@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ranger_cdap.doctor.ledger import spoiled_files
+from spark_sync.ledger.ledger_health import spoiled_files
 from spark_sync.ledger.ledger_rows import FILES, batches
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.salvage import salvage

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.config import CdapSettings, ConfirmSettings, Secret, Settings, SourceSettings, SyncSettings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service.events.watermark import WATERMARK, Watermark
+from ranger_cdap.wire.watermark import WATERMARK, Watermark
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Position, Stage
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.life import Life, State

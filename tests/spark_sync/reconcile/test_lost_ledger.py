@@ -17,7 +17,7 @@ import pytest
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import LedgerLost
 from ranger_cdap.service.events.event_files import INCOMING, EventFiles
-from ranger_cdap.service.events.watermark import JOURNAL_ID
+from ranger_cdap.wire.watermark import JOURNAL_ID
 from spark_sync.ledger.life import State
 from spark_sync.reconcile.manual import override
 from spark_sync.reconcile.repair import RepairAction

@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 import servicedef
-from ranger_cdap.analysis.access_paths import Cell, CellFinder
-from ranger_cdap.analysis.subject import Subject
 from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.entity import EntityId, entity_id
@@ -28,10 +26,12 @@ from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
-from ranger_cdap.policies.refresh.documents import Documents, PolicySet, compile_set
-from ranger_cdap.policies.refresh.ended import without_ended
-from ranger_cdap.policies.refresh.policy_refresher import Snapshot
-from ranger_cdap.policies.refresh.refresh_state import PolicyState
+from ranger_cdap.ranger.refresh.documents import Documents, PolicySet, compile_set
+from ranger_cdap.ranger.refresh.ended import without_ended
+from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
+from ranger_cdap.ranger.refresh.refresh_state import PolicyState
+from ranger_cdap.tools.analysis.access_paths import Cell, CellFinder
+from ranger_cdap.tools.analysis.subject import Subject
 from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, answer, units
 from spark_sync.review.people import ReviewedUser, named_users, people, read_users
 from spark_sync.spark.sent_policies import SentPolicies

@@ -14,8 +14,8 @@ from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.ranger_model.strict_json import DEEPEST, LONGEST, NOT_ONE_OBJECT, BadLine, convert_strictly, quoted
-from ranger_cdap.service.events.record_events import is_well_formed
-from ranger_cdap.service.wire.event_wire import Milliseconds
+from ranger_cdap.wire.event_wire import Milliseconds
+from ranger_cdap.wire.record_events import is_well_formed
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
 from spark_sync.sources.line_reader import MOST_AHEAD, TOO_EARLY, UNREADABLE_USER, LineReading, bytes_of, event_id
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ranger_cdap.service.events.record_events import RecordedChange, creations_and_deletions
-from ranger_cdap.service.wire.event_wire import Record
+from ranger_cdap.wire.event_wire import Record
+from ranger_cdap.wire.record_events import RecordedChange, creations_and_deletions
 from tests.spark_sync.sources.test_sources import COUNTED, REFUSED, stored
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.errors import LedgerLost
 from ranger_cdap.service.events.event_files import EventFiles
-from ranger_cdap.service.events.event_names import event_name, missing_file
+from ranger_cdap.wire.event_names import event_name, missing_file
 from spark_sync.sources import service_watermarks
 from spark_sync.sources.missing_files import check_files, gone_as_read
 from spark_sync.sources.regular_files import list_files

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.service.events.watermark import WATERMARK, Watermark, WatermarkFile
+from ranger_cdap.wire.watermark import WATERMARK, Watermark, WatermarkFile
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.sources.service_watermarks import PATIENCE, UNREADABLE, horizons, read, wait_past, watermark_file

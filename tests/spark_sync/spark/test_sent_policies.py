@@ -10,7 +10,7 @@ import pytest
 
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import PluginError
-from ranger_cdap.policies.refresh.documents import Documents, compile_set
+from ranger_cdap.ranger.refresh.documents import Documents, compile_set
 from spark_sync.spark import sent_policies
 from spark_sync.spark.sent_policies import SentPolicies, compiled
 from tests.authz.fixtures import document, policy

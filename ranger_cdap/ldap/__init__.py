@@ -1,0 +1,1 @@
+"""Groups of users from LDAP directories, added by hooks."""

@@ -1,1 +1,0 @@
-"""Keeping policies fresh: the Ranger Admin client, the disk cache and the refresher."""

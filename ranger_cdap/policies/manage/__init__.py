@@ -1,1 +1,0 @@
-"""Setting up a service in Ranger, moving its policies, and finding mistakes in them."""

@@ -1,0 +1,1 @@
+"""Ranger Admin: its client, the refresh of policies, their changes and files, and setting up a service."""

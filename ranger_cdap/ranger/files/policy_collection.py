@@ -1,0 +1,365 @@
+"""Policies of a service as people keep them, without ids, versions and times, with all that deciding needs. Pure.
+
+Law: a download, its collection and the download made of that collection decide alike.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Final, Self
+
+import msgspec
+from msgspec import structs
+
+import servicedef
+from ranger_cdap.errors import InvalidInput, PolicySetError
+from ranger_cdap.ranger.changes.saved_policy import SavedPolicies
+from ranger_cdap.ranger.changes.step import Json
+from ranger_cdap.ranger.changes.transfer import policy_key, portable
+from ranger_cdap.ranger_model.decode import decode_service_policies
+from ranger_cdap.ranger_model.document import Document
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource
+from ranger_cdap.ranger_model.service_def import ServiceDef
+
+_AUDIT_MODE: Final = "audit-default"
+_CONFIG_PREFIX: Final = "ranger.plugin"
+_STAMPS: Final = frozenset({"id", "guid", "version", "createTime", "updateTime", "createdBy", "updatedBy"})
+_CLOSE: Final = 0.8
+_EXPRESSION: Final = "_expression"
+_TAG_OPTION: Final = "enableTagBasedPolicies"
+_ADDED_NAME: Final = b'"_'
+_ITEM_LISTS: Final = tuple(Policy().item_lists())
+
+
+class ZoneEntry(Document, forbid_unknown_fields=True):
+    """A security zone: what it is made of; its policies name it."""
+
+    resources: list[dict[str, list[str]]]
+    contains_associated_tag_service: bool = False
+
+
+class TagServiceEntry(Document, forbid_unknown_fields=True):
+    """The linked tag service, without its policies."""
+
+    service: str
+    definition: Json | None = None
+    config: dict[str, str] = msgspec.field(default_factory=dict)
+    audit_mode: str = _AUDIT_MODE
+
+
+class ServiceEntry(Document, forbid_unknown_fields=True):
+    """The service that policies belong to; without `definition` it has the one of CDAP that is part of this package."""
+
+    service: str = ""
+    type: str = "cdap"
+    definition: Json | None = None
+    zones: dict[str, ZoneEntry] | None = None
+    config: dict[str, str] = msgspec.field(default_factory=dict)
+    audit_mode: str = _AUDIT_MODE
+    tags: TagServiceEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCollection:
+    """A service with its policies, by zone and name, and those of its tag service."""
+
+    service: ServiceEntry
+    policies: tuple[Json, ...]
+    tag_policies: tuple[Json, ...] = ()
+
+    @classmethod
+    def of_download(cls, download: bytes) -> Self:
+        """Return the collection of a policy download.
+
+        Raises:
+            PolicySetError: the download is unreadable.
+            InvalidInput: a policy of it cannot be kept without its id: it has no name of its own, or is unreadable.
+        """
+        found = decode_service_policies(download)
+        raw = msgspec.json.decode(download)
+        zones = {
+            name: ZoneEntry(resources=z.resources, contains_associated_tag_service=z.contains_associated_tag_service)
+            for name, z in found.security_zones.items()
+        }
+        outside = [{**_object(one), "zoneName": ""} for one in found.policies or ()]
+        inside = [
+            {**_object(one), "zoneName": name} for name, zone in found.security_zones.items() for one in zone.policies
+        ]
+        tags: TagServiceEntry | None = None
+        tag_policies: tuple[Json, ...] = ()
+        if found.tag_policies is not None:
+            tags = TagServiceEntry(
+                service=found.tag_policies.service_name,
+                definition=_definition(raw["tagPolicies"].get("serviceDef")),
+                config=_settings(found.tag_policies.service_config),
+                audit_mode=found.tag_policies.audit_mode,
+            )
+            tag_policies = _ordered(map(_object, found.tag_policies.policies))
+        policies = _ordered([*outside, *inside])
+        definition = _definition(raw.get("serviceDef"))
+        service = ServiceEntry(
+            service=found.service_name,
+            type=found.service_def.name if found.service_def is not None else "cdap",
+            definition=None if _is_shipped(definition, policies) else definition,
+            zones=zones,
+            config=_settings(found.service_config),
+            audit_mode=found.audit_mode,
+            tags=tags,
+        )
+        return cls(service, policies, tag_policies)
+
+    @classmethod
+    def of_document(cls, document: Any) -> Self:
+        """Return the collection of an export: one document with all policies, a list of policies, or one policy.
+
+        Raises:
+            InvalidInput: it is not an export, or a policy of it is not acceptable.
+        """
+        if isinstance(document, list) and document:
+            document = {"policies": document}
+        elif isinstance(document, dict) and "resources" in document:
+            document = {"policies": [document]}
+        if not isinstance(document, dict) or not isinstance(document.get("policies"), list):
+            raise InvalidInput("the file holds no policies: it is not one of `ranger-cdap policies export`")
+        service = service_entry(document.get("service", {}))
+        policies, tag_policies = document["policies"], document.get("tagPolicies", [])
+        if not isinstance(tag_policies, list):
+            raise InvalidInput("`tagPolicies` is not a list of policies")
+        require_one_service(policies)
+        return cls(service, _ordered(policies), _ordered(tag_policies)).checked()
+
+    def document(self) -> Json:
+        """Return the export: one document with all policies."""
+        document: Json = {"policies": self.policies}
+        if self.service != ServiceEntry():
+            document["service"] = service_document(self.service)
+        if self.tag_policies:
+            document["tagPolicies"] = self.tag_policies
+        return document
+
+    def as_saved(self) -> tuple[Self, tuple[str, ...]]:
+        """Return the collection with its policies as Ranger Admin would save them, and what changed.
+
+        Raises:
+            InvalidInput: it is not certain what Ranger would save of one.
+        """
+        saved, service = SavedPolicies(), self.service
+        own = service.definition or (_shipped() if service.type == "cdap" else None)
+        policies = saved.of(self.policies, own)
+        tag_policies = saved.of(self.tag_policies, service.tags and service.tags.definition)
+        return replace(self, policies=tuple(policies), tag_policies=tuple(tag_policies)), saved.changes
+
+    def checked(self) -> Self:
+        """Return the collection, if every zone and tag service that its policies need is described.
+
+        Raises:
+            InvalidInput: one is missing; the message has the policy.
+        """
+        zones = self.service.zones
+        for policy in self.policies:
+            zone = policy.get("zoneName", "")
+            if zone and zones is not None and zone not in zones:
+                raise InvalidInput(f"policy `{policy['name']}` is in zone `{zone}`, which the service does not have")
+        if self.tag_policies and self.service.tags is None:
+            raise InvalidInput(f"policy `{self.tag_policies[0]['name']}` is about a tag, but no tag service is named")
+        return self
+
+    def with_policies(self, documents: Iterable[Any]) -> Self:
+        """Return the collection with these policies of the service, which Ranger Admin lists with all their members.
+
+        Raises:
+            InvalidInput: one cannot be kept without its id.
+        """
+        policies = _ordered(documents)
+        zones = {zone: ZoneEntry(resources=[]) for zone, _ in map(policy_key, policies) if zone}
+        service = structs.replace(self.service, zones=zones | (self.service.zones or {}))
+        return replace(self, service=service, policies=policies)
+
+    def without(self, left_out: Collection[tuple[str, str]]) -> Self:
+        """Return the collection without the policies of these zones and names."""
+        return replace(self, policies=tuple(one for one in self.policies if policy_key(one) not in left_out))
+
+    def download(self, service_name: str = "") -> bytes:
+        """Return a policy download, of the service of this name if the collection names none.
+
+        Policies are numbered in order, first the service's, then those of tags.
+
+        Raises:
+            InvalidInput: the definition of the service is unknown, or that of a zone.
+        """
+        service = self.service
+        if service.definition is None and service.type != "cdap":
+            raise InvalidInput(f"the definition of service type `{service.type}` is missing: add it as `definition`")
+        numbered = [{**policy, "id": number} for number, policy in enumerate(self.policies, 1)]
+        document: Json = {
+            "serviceName": service.service or service_name,
+            "serviceDef": service.definition or _shipped(),
+            "policies": [policy for policy in numbered if not policy.get("zoneName")],
+            "serviceConfig": service.config,
+            "auditMode": service.audit_mode,
+        }
+        zoned = [policy for policy in numbered if policy.get("zoneName")]
+        if zoned and service.zones is None:
+            raise InvalidInput(
+                f"policy `{zoned[0]['name']}` is in zone `{zoned[0]['zoneName']}`, whose resources are not known"
+            )
+        if service.zones:
+            document["securityZones"] = {
+                name: {
+                    "zoneName": name,
+                    **msgspec.to_builtins(zone),
+                    "policies": [policy for policy in zoned if policy["zoneName"] == name],
+                }
+                for name, zone in service.zones.items()
+            }
+        if tags := service.tags:
+            document["tagPolicies"] = {
+                "serviceName": tags.service,
+                "serviceDef": tags.definition,
+                "policies": [{**one, "id": number} for number, one in enumerate(self.tag_policies, len(numbered) + 1)],
+                "serviceConfig": tags.config,
+                "auditMode": tags.audit_mode,
+            }
+        return msgspec.json.encode(document)
+
+
+def service_document(service: ServiceEntry) -> Json:
+    """Return a service as it is written: with its type, and without what has its usual value."""
+    found: Json = msgspec.to_builtins(service)
+    for entry in (found, found.get("tags", {})):
+        if entry.get("auditMode") == _AUDIT_MODE:
+            del entry["auditMode"]
+    return {**found, "type": service.type}
+
+
+def service_entry(value: Any) -> ServiceEntry:
+    """Convert a value to a service.
+
+    Raises:
+        InvalidInput: it is not one, or has a key that means nothing here.
+    """
+    try:
+        return msgspec.convert(value, ServiceEntry)
+    except msgspec.ValidationError as e:
+        raise InvalidInput(f"the service is not acceptable: {e}") from None
+
+
+def readable(policy: Any) -> Json:
+    """Return the transferred part of one policy, if it can be read in one way only.
+
+    A member with nearly a known name is refused, because Ranger ignores it: a `denyPolicyItem` would deny nothing.
+
+    Raises:
+        InvalidInput: it is not such a policy; the message has the place in it.
+    """
+    if not isinstance(policy, dict):
+        raise InvalidInput("a policy is not a JSON object")
+    try:
+        kept = portable(policy)
+        msgspec.convert(kept, Policy)
+    except msgspec.ValidationError as e:
+        raise InvalidInput(f"policy `{policy.get('name', '')}` cannot be read: {e}") from None
+    except (AttributeError, TypeError):
+        raise InvalidInput(f"policy `{policy.get('name', '')}` cannot be read: its resources are no objects") from None
+    if not kept.get("name"):
+        raise InvalidInput("a policy of the file has no name")
+    for place, near, known in _misspelt(kept):
+        raise InvalidInput(f"policy `{kept['name']}` has `{near}` in {place}; did you mean `{known}`?")
+    return kept
+
+
+def require_one_service(policies: Iterable[Any]) -> None:
+    """Require that policies, as far as they say, belong to one service.
+
+    Raises:
+        InvalidInput: they belong to several.
+    """
+    named = sorted({str(one["service"]) for one in policies if isinstance(one, dict) and one.get("service")})
+    if len(named) > 1:
+        raise InvalidInput(f"the policies belong to several services, `{named[0]}` and `{named[1]}`; use one per file")
+
+
+def _ordered(policies: Iterable[Any]) -> tuple[Json, ...]:
+    found: dict[tuple[str, str], Json] = {}
+    for policy in map(readable, policies):
+        if found.setdefault(key := policy_key(policy), policy) is not policy:
+            raise InvalidInput(f"two policies of the file have the name `{key[1]}`")
+    return tuple(found[key] for key in sorted(found))
+
+
+def _misspelt(policy: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield place, name and probable name of every member that nearly has a known name."""
+    yield from _nearly(policy, Policy, "the policy")
+    for name in _ITEM_LISTS:
+        for item in policy.get(name, ()):
+            yield from _nearly(item, PolicyItem, name)
+            for access in item.get("accesses", ()):
+                yield from _nearly(access, PolicyItemAccess, f"{name}.accesses")
+            for condition in item.get("conditions", ()):
+                yield from _nearly(condition, PolicyItemCondition, f"{name}.conditions")
+    for resources in (policy.get("resources", {}), *policy.get("additionalResources", ())):
+        for level in resources.values():
+            yield from _nearly(level, PolicyResource, "resources")
+
+
+def _nearly(written: Mapping[str, Any], kind: type[Document], place: str) -> Iterator[tuple[str, str, str]]:
+    known = _known_members(kind)
+    for name in written.keys() - known:
+        lowered = {one.lower(): one for one in known}
+        if near := difflib.get_close_matches(name.lower().replace("_", ""), lowered, n=1, cutoff=_CLOSE):
+            yield place, name, lowered[near[0]]
+
+
+@cache
+def _known_members(kind: type[Document]) -> frozenset[str]:
+    return frozenset(field.encode_name for field in structs.fields(kind))
+
+
+def _object(raw: msgspec.Raw) -> Json:
+    try:
+        return msgspec.json.decode(raw, type=dict[str, Any])
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        raise PolicySetError("the downloaded policies cannot be read: a policy is not a JSON object") from None
+
+
+def _definition(value: Any) -> Json | None:
+    if value is None:
+        return None
+    return {name: _without_nulls(inner) for name, inner in value.items() if name not in _STAMPS and inner is not None}
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return list(map(_without_nulls, value)) if isinstance(value, list) else value
+
+
+def _is_shipped(definition: Json | None, policies: Iterable[Json]) -> bool:
+    """Return whether a definition is CDAP's own, possibly with what Ranger adds to every one, which no policy names."""
+    if definition is None or definition.get("name") != "cdap":
+        return False
+    try:
+        theirs, ours = (msgspec.convert(one, ServiceDef) for one in (definition, _shipped()))
+    except msgspec.ValidationError:
+        return False
+    named = {condition.name for condition in ours.policy_conditions}
+    reduced = structs.replace(
+        theirs,
+        marker_access_types=ours.marker_access_types,
+        policy_conditions=[one for one in theirs.policy_conditions if one.name in named or one.name != _EXPRESSION],
+        options={name: text for name, text in theirs.options.items() if name != _TAG_OPTION or name in ours.options},
+        data_mask_def=theirs.data_mask_def or None,
+        row_filter_def=theirs.row_filter_def or None,
+    )
+    return reduced == ours and not any(_ADDED_NAME in msgspec.json.encode(policy) for policy in policies)
+
+
+def _shipped() -> Json:
+    return _definition(servicedef.service_definition()) or {}
+
+
+def _settings(config: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in config.items() if name.startswith(_CONFIG_PREFIX)}

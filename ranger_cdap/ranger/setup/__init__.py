@@ -1,0 +1,1 @@
+"""Setting up a service in Ranger: definition, accounts, policies."""

@@ -1,0 +1,1 @@
+"""Audit sinks for HDFS and Kafka, added by a hook."""

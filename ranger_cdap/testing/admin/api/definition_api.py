@@ -1,0 +1,126 @@
+"""Handlers of service definitions."""
+
+from __future__ import annotations
+
+import uuid
+
+import msgspec
+
+from ranger_cdap.testing.admin.api.admin_call import AdminCall
+from ranger_cdap.testing.admin.model.documents import AdminServiceDef
+from ranger_cdap.testing.admin.model.responses import (
+    ServerResponse,
+    empty,
+    found,
+    json_response,
+    not_found,
+    not_found_by_id,
+    refuse,
+    refuse_because,
+    refuse_invalid,
+)
+from ranger_cdap.testing.admin.rules.definitions import check_definition, complete
+from ranger_cdap.testing.admin.rules.tag_definition import TAG, tag_definition
+from ranger_cdap.testing.admin.store.records import StoredDefinition
+from ranger_cdap.testing.admin.store.tables import Tables
+
+
+def list_definitions(call: AdminCall) -> ServerResponse:
+    """GET all, or the one of the parameter `serviceType`; a `name` does not filter, as on the real server."""
+    kind = call.query.get("serviceType") or None
+    chosen = [row.to_json() for row in call.tables.definitions() if kind in (None, row.document.name)]
+    return json_response(call.page().of(chosen))
+
+
+def get_definition(call: AdminCall) -> ServerResponse:
+    """GET one by id or name."""
+    return json_response(_of_path(call).to_json())
+
+
+def create_definition(call: AdminCall) -> ServerResponse:
+    """POST a new one; its access types appear in the `tag` definition too."""
+    sent = call.read(AdminServiceDef, "RangerServiceDef")
+    problems = list(check_definition(sent, [stored.document for stored in call.tables.definitions()]))
+    if problems:
+        raise refuse_invalid(problems)
+    document = msgspec.structs.replace(complete(sent), guid=sent.guid or str(uuid.uuid4()))
+    stored = call.tables.insert_definition(document, call.caller.shown_name, call.now)
+    refresh_tag_definition(call.tables, call.now)
+    return json_response(stored.to_json())
+
+
+def update_definition(call: AdminCall) -> ServerResponse:
+    """PUT by id or name; the body may omit id and guid."""
+    sent = call.read(AdminServiceDef, "RangerServiceDef")
+    if call.path.get("name", sent.name) != sent.name:
+        raise refuse("serviceDef name mismatch")
+    old = _of_path(call)
+    others = [s.document for s in call.tables.definitions() if s.stamp.id != old.stamp.id]
+    problems = list(check_definition(sent, others))
+    if problems:
+        raise refuse_invalid(problems)
+    _refuse_removal_of_used(call, old, sent)
+    document = msgspec.structs.replace(complete(sent), guid=old.stamp.guid)
+    call.tables.update_definition(old, document, call.caller.shown_name, call.now)
+    refresh_tag_definition(call.tables, call.now)
+    return json_response(_by_id(call, old.stamp.id).to_json())
+
+
+def _refuse_removal_of_used(call: AdminCall, old: StoredDefinition, new: AdminServiceDef) -> None:
+    resources = {resource.name for resource in old.document.resources} - {r.name for r in new.resources}
+    accesses = {access.name for access in old.document.access_types} - {a.name for a in new.access_types}
+    if not resources and not accesses:
+        return
+    for service in call.tables.services():
+        if service.document.type != old.document.name:
+            continue
+        for stored in call.tables.policies(service.stamp.id):
+            policy = stored.document
+            used = {name for item in policy.items() for name in item.access_types()}
+            if gone := sorted(used & accesses):
+                raise _refuse_used("access-type", gone[0])
+            named = {name for names in (policy.resources, *policy.additional_resources) for name in names}
+            if gone := sorted(named & resources):
+                raise _refuse_used("resource", gone[0])
+
+
+def _refuse_used(what: str, name: str) -> Exception:
+    return refuse_because(
+        "DATA_NOT_UPDATABLE",
+        f"Policy/Policies are referring to this {what}: {name}. "
+        "Please remove such references from policy before updating service-def.",
+    )
+
+
+def delete_definition(call: AdminCall) -> ServerResponse:
+    """DELETE by id or name."""
+    stored = _of_path(call)
+    name = stored.document.name
+    if name == TAG or any(service.document.type == name for service in call.tables.services()):
+        raise refuse_because(
+            "OPER_NOT_ALLOWED_FOR_ENTITY",
+            f"Services exists under given service definition, can't delete Service-Def: {name}",
+        )
+    call.tables.delete_definition(stored.stamp.id)
+    refresh_tag_definition(call.tables, call.now)
+    return empty(204)
+
+
+def refresh_tag_definition(tables: Tables, now: int) -> None:
+    """Recompute the `tag` definition from all others; it has no author."""
+    document = tag_definition({stored.stamp.id: stored.document for stored in tables.definitions()})
+    old = tables.definition(TAG)
+    if old is None:
+        tables.insert_definition(document, None, now)
+    elif old.document != document:
+        tables.update_definition(old, document, None, now)
+
+
+def _of_path(call: AdminCall) -> StoredDefinition:
+    if "name" in call.path:
+        return found(call.tables.definition(call.path["name"]), not_found())
+    return _by_id(call, call.path_id())
+
+
+def _by_id(call: AdminCall, definition_id: int) -> StoredDefinition:
+    return found(call.tables.definition_by_id(definition_id), not_found_by_id(definition_id))

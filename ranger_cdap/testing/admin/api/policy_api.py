@@ -1,0 +1,130 @@
+"""Handlers of policies."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ranger_cdap.testing.admin.api.admin_call import AdminCall
+from ranger_cdap.testing.admin.api.policy_store import remove_policy
+from ranger_cdap.testing.admin.api.policy_upsert import change, create, service_of, upsert
+from ranger_cdap.testing.admin.api.rights import (
+    require_policy_reader,
+    require_policy_right,
+)
+from ranger_cdap.testing.admin.model.documents import AdminPolicy
+from ranger_cdap.testing.admin.model.responses import (
+    ServerResponse,
+    empty,
+    json_response,
+    not_found,
+    not_found_by_id,
+    refuse,
+    refuse_invalid,
+)
+from ranger_cdap.testing.admin.model.validation import failure
+from ranger_cdap.testing.admin.rules.policy_rules import signature
+from ranger_cdap.testing.admin.store.records import StoredPolicy, StoredService
+
+_BY_RESOURCES = "matchByPolicySignature"
+
+
+def create_policy(call: AdminCall) -> ServerResponse:
+    """POST a new one; a guid that is sent is kept, an id or version is not.
+
+    With `mergeIfExists`, `updateIfExists` or `deleteIfExists` an enabled policy of the same resources is merged with
+    it, replaced, or deleted first; another `policyMatchingAlgorithm` than that by resources changes nothing.
+    """
+    policy = call.read(AdminPolicy, "RangerPolicy")
+    merge, update = call.flag("mergeIfExists"), call.flag("updateIfExists")
+    by_resources = call.query.get("policyMatchingAlgorithm", _BY_RESOURCES).lower() == _BY_RESOURCES.lower()
+    if merge or (update and by_resources):
+        return json_response(upsert(call, policy, merge=merge).to_json())
+    service = service_of(call, policy)
+    same = call.tables.policy_by_signature(service.stamp.id, signature(policy), policy.zone_name)
+    if call.flag("deleteIfExists") and not update and same is not None:
+        require_policy_right(call, service, same.document)
+        remove_policy(call, service, same)
+    return json_response(create(call, service, policy).to_json())
+
+
+def apply_policy(call: AdminCall) -> ServerResponse:
+    """POST into the enabled policy of the same resources, merged unless `mergeIfExists=false`, or a new one."""
+    policy = call.read(AdminPolicy, "RangerPolicy")
+    return json_response(upsert(call, policy, merge=call.flag("mergeIfExists", default=True)).to_json())
+
+
+def update_policy(call: AdminCall) -> ServerResponse:
+    """PUT by id, or by service and name. The body can have an old version, as on the real server: the last one wins."""
+    sent_id = call.read(_Id, "RangerPolicy").id
+    if "id" in call.path and sent_id not in (None, call.path_id()):
+        raise refuse("policyID mismatch")
+    service, old = _of_path(call)
+    policy = call.read(AdminPolicy, "RangerPolicy")
+    require_policy_right(call, service, old.document, policy)
+    if policy.service not in ("", service.name):
+        raise refuse_invalid([failure(3027, old.stamp.id, service.name, policy.service)])
+    if policy.policy_type != old.document.policy_type:
+        raise refuse_invalid([failure(3028, old.stamp.id, old.document.policy_type, policy.policy_type)])
+    named = msgspec.structs.replace(policy, service=service.name)
+    return json_response(change(call, service, old, named).to_json())
+
+
+class _Id(msgspec.Struct):
+    id: int | None = None
+
+
+def get_policy(call: AdminCall) -> ServerResponse:
+    """GET one by id, or by service and name."""
+    service, stored = _of_path(call)
+    require_policy_reader(call, service, stored.document)
+    return json_response(stored.to_json())
+
+
+def get_policy_by_guid(call: AdminCall) -> ServerResponse:
+    """GET one by guid; of the service named by `serviceName`, or of any."""
+    wanted = call.query.get("serviceName")
+    for service in call.tables.services():
+        if wanted in (None, service.name):
+            stored = call.tables.policy_by_guid(service.stamp.id, call.path["guid"])
+            if stored is not None:
+                require_policy_reader(call, service, stored.document)
+                return json_response(stored.to_json())
+    raise not_found()
+
+
+def delete_policy(call: AdminCall) -> ServerResponse:
+    """DELETE by id."""
+    return _delete(call, *_of_path(call))
+
+
+def delete_policy_by_name(call: AdminCall) -> ServerResponse:
+    """DELETE by the parameters `servicename` and `policyname`; without either it is 400."""
+    if "servicename" not in call.query or "policyname" not in call.query:
+        raise refuse("Invalid service name or policy name")
+    return _delete(call, *_by_name(call, call.query["servicename"], call.query["policyname"]))
+
+
+def _delete(call: AdminCall, service: StoredService, stored: StoredPolicy) -> ServerResponse:
+    require_policy_right(call, service, stored.document)
+    remove_policy(call, service, stored)
+    return empty(204)
+
+
+def _of_path(call: AdminCall) -> tuple[StoredService, StoredPolicy]:
+    if "id" not in call.path:
+        return _by_name(call, call.path["name"], call.path["policy"])
+    policy_id = call.path_id()
+    stored = call.tables.policy_by_id(policy_id)
+    service = call.tables.service(stored.document.service) if stored else None
+    if stored is None or service is None:
+        raise not_found_by_id(policy_id, of="org.apache.ranger.plugin.model.RangerPolicy :")
+    return service, stored
+
+
+def _by_name(call: AdminCall, service_name: str, name: str) -> tuple[StoredService, StoredPolicy]:
+    service = call.tables.service(service_name)
+    zone = call.query.get("zoneName", "")
+    stored = call.tables.policy_by_name(service.stamp.id, name, zone) if service else None
+    if service is None or stored is None:
+        raise not_found()
+    return service, stored

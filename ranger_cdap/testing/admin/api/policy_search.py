@@ -1,0 +1,86 @@
+"""Handlers of searches for policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from ranger_cdap.testing.admin.api.admin_call import AdminCall
+from ranger_cdap.testing.admin.api.rights import may_administer, policy_readers
+from ranger_cdap.testing.admin.model.documents import AdminPolicy
+from ranger_cdap.testing.admin.model.responses import (
+    JSON,
+    ServerResponse,
+)
+from ranger_cdap.testing.admin.rules.grant_rules import matches
+from ranger_cdap.testing.admin.store.records import StoredPolicy, StoredService
+
+
+def list_policies(call: AdminCall) -> ServerResponse:
+    """GET those of all services, or of the one named by `serviceName`, that the caller may see."""
+    return _raw_list(call.page().of(_sorted(call, chosen_policies(call, call.query.get("serviceName")))))
+
+
+def list_policies_of_service(call: AdminCall) -> ServerResponse:
+    """GET those of one service; a caller without rights gets an empty list, not a rejection."""
+    return _raw_list(call.page().of(_sorted(call, chosen_policies(call, call.path["name"]))))
+
+
+_ORDERS: dict[str, Callable[[StoredPolicy], Any]] = {
+    "policyId": lambda stored: stored.stamp.id,
+    "policyName": lambda stored: stored.document.name,
+    "serviceName": lambda stored: stored.document.service,
+    "createTime": lambda stored: stored.stamp.create_time,
+    "updateTime": lambda stored: stored.stamp.update_time,
+}
+"""Orders of a list by the parameter `sortBy`; with another one, or none, it stays in the order of creation."""
+
+
+def _sorted(call: AdminCall, policies: Iterable[StoredPolicy]) -> list[StoredPolicy]:
+    order = _ORDERS.get(call.query.get("sortBy", ""))
+    if order is None:
+        return list(policies)
+    return sorted(policies, key=order, reverse=call.query.get("sortType", "").lower() == "desc")
+
+
+def _raw_list(rows: Sequence[StoredPolicy]) -> ServerResponse:
+    return ServerResponse(200, b"[" + b",".join(stored.listed for stored in rows) + b"]", JSON)
+
+
+def chosen_policies(call: AdminCall, service_name: str | None) -> Iterator[StoredPolicy]:
+    """Yield the policies that match the search, in one service or in all, and that the caller may see."""
+    for service in call.tables.services():
+        if service_name in (None, service.name):
+            yield from _chosen_of(call, service)
+
+
+def _chosen_of(call: AdminCall, service: StoredService) -> Iterator[StoredPolicy]:
+    sees_all, may_read = may_administer(call, service), policy_readers(call, service)
+    filters = [found for name, text in call.query.items() if (found := _filter(name, text)) is not None]
+    for stored in call.tables.policies(service.stamp.id, zone=call.query.get("zoneName", "")):
+        if (sees_all or may_read(stored.document)) and all(chooses(stored.document) for chooses in filters):
+            yield stored
+
+
+def _filter(parameter: str, text: str) -> Callable[[AdminPolicy], bool] | None:
+    """Return the predicate of a parameter; `resource:namespace=ns1` finds namespaces also by wildcard."""
+    _, is_of_level, level = parameter.partition("resource:")
+    if is_of_level:
+        return lambda policy: level in policy.resources and matches(policy.resources[level], text)
+    found = _FILTERS.get(parameter)
+    return None if found is None else lambda policy: found(policy, text)
+
+
+_FILTERS: dict[str, Callable[[AdminPolicy, str], bool]] = {
+    "policyName": lambda policy, text: policy.name == text,
+    "policyNamePartial": lambda policy, text: text.lower() in policy.name.lower(),
+    "user": lambda policy, text: any(text in item.users for item in policy.items()),
+    "group": lambda policy, text: any(text in item.groups for item in policy.items()),
+    "role": lambda policy, text: any(text in item.roles for item in policy.items()),
+    "isEnabled": lambda policy, text: str(policy.is_enabled).lower() == text.lower(),
+    "polResource": lambda policy, text: any(
+        text.lower() in value.lower() for resource in policy.resources.values() for value in resource.values
+    ),
+    "policyLabelsPartial": lambda policy, text: any(text.lower() in label.lower() for label in policy.policy_labels),
+}
+"""Predicates by search parameter; other parameters do not filter."""

@@ -1,0 +1,184 @@
+"""Handlers of roles."""
+
+from __future__ import annotations
+
+from ranger_cdap.testing.admin.api.admin_call import AdminCall
+from ranger_cdap.testing.admin.api.policy_store import create_principals
+from ranger_cdap.testing.admin.api.principals_in_use import replace_in_policies, roles_with
+from ranger_cdap.testing.admin.api.rights import may_administer
+from ranger_cdap.testing.admin.model.documents import AdminRole
+from ranger_cdap.testing.admin.model.responses import (
+    ServerResponse,
+    empty,
+    found,
+    json_response,
+    not_found,
+    not_found_by_id,
+    refuse,
+    refuse_because,
+    refuse_invalid,
+)
+from ranger_cdap.testing.admin.model.validation import failure
+from ranger_cdap.testing.admin.store.records import StoredRole, StoredService
+
+
+def create_role(call: AdminCall) -> ServerResponse:
+    """POST a new one; unknown members are refused unless `createNonExistUserGroup` makes users and groups.
+
+    Administrators of the service that `serviceName` names may do this too, but cannot make users and groups.
+    """
+    _require_service_admin(call)
+    sent = call.read(AdminRole, "RangerRole")
+    require_sound_role(call, sent, None)
+    call.tables.principals.insert_role(sent, call.caller.shown_name, call.now)
+    _raise_policy_versions(call, sent.name)
+    return json_response(_role(call, sent.name).to_json())
+
+
+def update_role(call: AdminCall) -> ServerResponse:
+    """PUT by id."""
+    _require_admin(call)
+    old = _by_id(call)
+    sent = call.read(AdminRole, "RangerRole")
+    require_sound_role(call, sent, old)
+    if sent.name != old.document.name:
+        replace_in_policies(call, "roles", old.document.name, [sent.name])
+    store_role(call, old, sent)
+    return json_response(_role(call, sent.name).to_json())
+
+
+def store_role(call: AdminCall, old: StoredRole, role: AdminRole) -> None:
+    """Replace a role, and raise the policy versions of services whose policies name it."""
+    call.tables.principals.update_role(old.stamp.id, role, call.caller.shown_name, call.now)
+    _raise_policy_versions(call, role.name)
+
+
+def get_role(call: AdminCall) -> ServerResponse:
+    """GET one by id; any user may."""
+    return json_response(_by_id(call).to_json())
+
+
+def get_role_by_name(call: AdminCall) -> ServerResponse:
+    """GET one by name; an unknown one is 400 here. Also for administrators of the service that `serviceName` names."""
+    _require_service_admin(call)
+    return json_response(_role(call, call.path["name"]).to_json())
+
+
+def list_roles(call: AdminCall) -> ServerResponse:
+    """GET all."""
+    _require_admin(call)
+    return json_response(call.page().of([role.to_json() for role in call.tables.principals.roles()]))
+
+
+def list_role_names(call: AdminCall) -> ServerResponse:
+    """GET the names only; also for administrators of the service that `serviceName` names."""
+    _require_service_admin(call)
+    return json_response([role.document.name for role in call.tables.principals.roles()])
+
+
+def list_roles_of_user(call: AdminCall) -> ServerResponse:
+    """GET the names of the roles a user is in, by name or by a group, and of all roles *in* these; any user may."""
+    user = call.tables.principals.user(call.path["name"])
+    if user is None:
+        raise not_found()
+    names = roles_with(call, "users", call.path["name"])
+    for _, group in user.groups:
+        names += roles_with(call, "groups", group)
+    inside = {role.document.name: role.document for role in call.tables.principals.roles()}
+    found_names = dict.fromkeys(names)
+    while names:
+        names = [member.name for name in names for member in inside[name].roles if member.name not in found_names]
+        found_names |= dict.fromkeys(names)
+    return json_response(list(found_names))
+
+
+def delete_role(call: AdminCall) -> ServerResponse:
+    """DELETE by id; refused while a policy or another role names it."""
+    _require_admin(call)
+    return _delete(call, _by_id(call))
+
+
+def delete_role_by_name(call: AdminCall) -> ServerResponse:
+    """DELETE by name; also for administrators of the service that `serviceName` names."""
+    _require_service_admin(call)
+    return _delete(call, _role(call, call.path["name"]))
+
+
+def _delete(call: AdminCall, role: StoredRole) -> ServerResponse:
+    name = role.document.name
+    if _services_naming(call, name):
+        raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more policies", code=1)
+    if roles_with(call, "roles", name):
+        raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more other roles", code=1)
+    call.tables.principals.delete_role(role.stamp.id, call.now)
+    return empty(204)
+
+
+def require_sound_role(call: AdminCall, sent: AdminRole, old: StoredRole | None) -> None:
+    """Validate a role before it is stored.
+
+    Raises:
+        Refusal: 400; its name is missing or taken, it contains itself, or a member is unknown to Ranger.
+    """
+    principals = call.tables.principals
+    if not sent.name.strip():
+        raise refuse_invalid([failure(4003)])
+    same = principals.role(sent.name)
+    if same is not None and (old is None or same.stamp.id != old.stamp.id):
+        raise refuse_because("ERROR_DUPLICATE_OBJECT", f"role with name: {sent.name} already exists")
+    if old is not None and _reaches(call, sent, sent.name):
+        raise refuse(f"Role '{sent.name}' would contain itself", code=1)
+    users, groups, roles = ([member.name for member in members] for members in (sent.users, sent.groups, sent.roles))
+    if call.flag("createNonExistUserGroup") and call.caller.is_admin:
+        create_principals(call, users=users, groups=groups)
+    for what, kind, names in (("user", "users", users), ("Group", "groups", groups), ("Role", "roles", roles)):
+        if missing := principals.missing(kind, names):
+            raise refuse_because("INVALID_INPUT_DATA", f"{what} with name: {missing[0]} does not exist ")
+
+
+def _reaches(call: AdminCall, role: AdminRole, target: str) -> bool:
+    inside = {stored.document.name: stored.document for stored in call.tables.principals.roles()}
+    open_names, seen = [member.name for member in role.roles], set[str]()
+    while open_names:
+        name = open_names.pop()
+        if name == target:
+            return True
+        if name not in seen and name in inside:
+            seen.add(name)
+            open_names += [member.name for member in inside[name].roles]
+    return False
+
+
+def _raise_policy_versions(call: AdminCall, name: str) -> None:
+    for service in _services_naming(call, name):
+        call.tables.raise_policy_version(service.stamp.id, call.now)
+
+
+def _services_naming(call: AdminCall, name: str) -> list[StoredService]:
+    return [
+        service
+        for service in call.tables.services()
+        if any(
+            name in item.roles for stored in call.tables.policies(service.stamp.id) for item in stored.document.items()
+        )
+    ]
+
+
+def _require_admin(call: AdminCall) -> None:
+    if not call.caller.is_admin:
+        raise refuse("User does not have permission for this operation", code=1)
+
+
+def _require_service_admin(call: AdminCall) -> None:
+    service = call.tables.service(call.query.get("serviceName", ""))
+    if service is None or not may_administer(call, service):
+        _require_admin(call)
+
+
+def _role(call: AdminCall, name: str) -> StoredRole:
+    refusal = refuse(f"User doesn't have permissions to get details for {name}", code=1)
+    return found(call.tables.principals.role(name), refusal)
+
+
+def _by_id(call: AdminCall) -> StoredRole:
+    return found(call.tables.principals.role_by_id(call.path_id()), not_found_by_id(call.path_id()))

@@ -1,0 +1,213 @@
+"""SQL of users, groups and roles, inside one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ranger_cdap.testing.admin.model.documents import AdminRole, Group, User
+from ranger_cdap.testing.admin.store.records import Stamp, StoredGroup, StoredMember, StoredRole, StoredUser
+from ranger_cdap.testing.admin.store.sql_tables import SqlTables
+
+_USERS = "SELECT id, owner, create_time, body FROM user "
+_GROUPS = "SELECT id, owner, create_time, body FROM user_group "
+_MEMBERS = (
+    "SELECT m.id, m.create_time, m.group_id, g.name, m.user_id"
+    " FROM membership m JOIN user_group g ON g.id = m.group_id "
+)
+_ROLES = "SELECT id, '', 0, created_by, updated_by, create_time, update_time, body FROM role "
+_KNOWN = {
+    "users": "SELECT 1 FROM user WHERE name = ?",
+    "groups": "SELECT 1 FROM user_group WHERE name = ?",
+    "roles": "SELECT 1 FROM role WHERE name = ?",
+}
+ROLES, USER_STORE = "roles", "user store"
+"""The two version counters that downloads carry."""
+
+ADMIN_ROLE = "ROLE_SYS_ADMIN"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """An account with a password: name, display name, password hash and roles in Ranger."""
+
+    name: str
+    shown_name: str
+    password_hash: str
+    roles: tuple[str, ...]
+
+    @property
+    def is_admin(self) -> bool:
+        """Return True if the account is a Ranger administrator, with all rights."""
+        return ADMIN_ROLE in self.roles
+
+
+class PrincipalTables(SqlTables):
+    """Users, groups and roles inside one transaction."""
+
+    # Version counters
+
+    def counter(self, name: str) -> tuple[int, int]:
+        """Return a counter and the time of its last change (epoch ms); 1 before the first change."""
+        row = self._row("SELECT value, update_time FROM counter WHERE name = ?", name)
+        return (row[0], row[1]) if row else (1, 0)
+
+    def raise_counter(self, name: str, now: int) -> None:
+        """Increment a counter."""
+        self._connection.execute(
+            "INSERT INTO counter VALUES (?, 2, ?) ON CONFLICT (name)"
+            " DO UPDATE SET value = value + 1, update_time = excluded.update_time",
+            (name, now),
+        )
+
+    # Users
+
+    def login(self, name: str) -> Login | None:
+        """Return the account of that name if it has a password."""
+        row = self._row("SELECT password_hash, roles, body FROM user WHERE name = ?", name)
+        if not row or row[0] is None:
+            return None
+        user = msgspec.json.decode(row[2], type=User)
+        shown = f"{user.first_name} {user.last_name}".strip() or name
+        return Login(name, shown, row[0], tuple(row[1].split(",")))
+
+    def set_password(self, name: str, password_hash: str) -> None:
+        """Replace a user's password hash."""
+        self._connection.execute("UPDATE user SET password_hash = ? WHERE name = ?", (password_hash, name))
+
+    def users(self, name: str | None = None) -> list[StoredUser]:
+        """Return all users, or those whose name contains the text, in order of creation."""
+        return self._all(self._user, _USERS + "WHERE instr(lower(name), lower(?)) ORDER BY id", name or "")
+
+    def user(self, name: str) -> StoredUser | None:
+        """Return the one with that name, case-sensitive."""
+        return self._one(self._user, _USERS + "WHERE name = ?", name)
+
+    def user_by_id(self, user_id: int) -> StoredUser | None:
+        """Return the one with that id."""
+        return self._one(self._user, _USERS + "WHERE id = ?", user_id)
+
+    def _user(self, row: tuple[Any, ...]) -> StoredUser:
+        groups = self._all(
+            tuple,
+            "SELECT g.id, g.name FROM membership m JOIN user_group g ON g.id = m.group_id WHERE m.user_id = ?"
+            " ORDER BY m.id",
+            row[0],
+        )
+        return StoredUser(row[0], row[1], row[2], msgspec.json.decode(row[3], type=User), tuple(groups))
+
+    def insert_user(self, user: User, password_hash: str | None, owner: str | None, now: int) -> None:
+        """Store a new user; the struct's password must already be empty."""
+        self._connection.execute(
+            "INSERT INTO user (name, password_hash, roles, create_time, owner, body) VALUES (?, ?, ?, ?, ?, ?)",
+            (user.name, password_hash, ",".join(user.user_role_list), now, owner, msgspec.json.encode(user)),
+        )
+        self.raise_counter(USER_STORE, now)
+
+    def delete_user(self, user_id: int, now: int) -> None:
+        """Remove a user and their memberships."""
+        self._connection.execute("DELETE FROM user WHERE id = ?", (user_id,))
+        self.raise_counter(USER_STORE, now)
+
+    # Groups
+
+    def groups(self) -> list[StoredGroup]:
+        """Return all, in order of creation."""
+        return self._all(_group, _GROUPS + "ORDER BY id")
+
+    def group(self, name: str) -> StoredGroup | None:
+        """Return the one with that name."""
+        return self._one(_group, _GROUPS + "WHERE name = ?", name)
+
+    def group_by_id(self, group_id: int) -> StoredGroup | None:
+        """Return the one with that id."""
+        return self._one(_group, _GROUPS + "WHERE id = ?", group_id)
+
+    def delete_group(self, group_id: int, now: int) -> None:
+        """Remove a group and its memberships."""
+        self._connection.execute("DELETE FROM user_group WHERE id = ?", (group_id,))
+        self.raise_counter(USER_STORE, now)
+
+    def insert_group(self, group: Group, owner: str | None, now: int) -> None:
+        """Store a new group."""
+        self._connection.execute(
+            "INSERT INTO user_group (name, create_time, owner, body) VALUES (?, ?, ?, ?)",
+            (group.name, now, owner, msgspec.json.encode(group)),
+        )
+        self.raise_counter(USER_STORE, now)
+
+    def add_member(self, group_id: int, user_id: int, now: int) -> tuple[int, int]:
+        """Add a user to a group, idempotently; return the membership's id and creation time (epoch ms)."""
+        added = self._connection.execute(
+            "INSERT OR IGNORE INTO membership (group_id, user_id, create_time) VALUES (?, ?, ?)",
+            (group_id, user_id, now),
+        )
+        if added.rowcount:
+            self.raise_counter(USER_STORE, now)
+        row = self._row("SELECT id, create_time FROM membership WHERE group_id = ? AND user_id = ?", group_id, user_id)
+        return row[0], row[1]
+
+    def members(self, group: str | None = None) -> list[StoredMember]:
+        """Return all memberships, or those of one group, in order of creation."""
+        return self._all(_member, _MEMBERS + "WHERE g.name = coalesce(?, g.name) ORDER BY m.id", group)
+
+    def delete_member(self, member_id: int, now: int) -> bool:
+        """Remove a user from a group; false if the membership does not exist."""
+        deleted = self._connection.execute("DELETE FROM membership WHERE id = ?", (member_id,)).rowcount > 0
+        if deleted:
+            self.raise_counter(USER_STORE, now)
+        return deleted
+
+    # Roles
+
+    def roles(self) -> list[StoredRole]:
+        """Return all, in order of creation."""
+        return self._all(_role, _ROLES + "ORDER BY id")
+
+    def role(self, name: str) -> StoredRole | None:
+        """Return the one with that name."""
+        return self._one(_role, _ROLES + "WHERE name = ?", name)
+
+    def role_by_id(self, role_id: int) -> StoredRole | None:
+        """Return the one with that id."""
+        return self._one(_role, _ROLES + "WHERE id = ?", role_id)
+
+    def insert_role(self, role: AdminRole, author: str | None, now: int) -> None:
+        """Store a new role."""
+        self._connection.execute(
+            "INSERT INTO role (name, created_by, updated_by, create_time, update_time, body) VALUES (?, ?, ?, ?, ?, ?)",
+            (role.name, author, author, now, now, msgspec.json.encode(role)),
+        )
+        self.raise_counter(ROLES, now)
+
+    def update_role(self, role_id: int, role: AdminRole, author: str | None, now: int) -> None:
+        """Replace a role."""
+        self._connection.execute(
+            "UPDATE role SET name = ?, updated_by = ?, update_time = ?, body = ? WHERE id = ?",
+            (role.name, author, now, msgspec.json.encode(role), role_id),
+        )
+        self.raise_counter(ROLES, now)
+
+    def delete_role(self, role_id: int, now: int) -> None:
+        """Remove a role."""
+        self._connection.execute("DELETE FROM role WHERE id = ?", (role_id,))
+        self.raise_counter(ROLES, now)
+
+    def missing(self, kind: str, names: Iterable[str]) -> list[str]:
+        """Return the names that no principal of that kind (`users`, `groups`, `roles`) has, in their order."""
+        return [name for name in dict.fromkeys(names) if not self._row(_KNOWN[kind], name)]
+
+
+def _group(row: tuple[Any, ...]) -> StoredGroup:
+    return StoredGroup(row[0], row[1], row[2], msgspec.json.decode(row[3], type=Group))
+
+
+def _member(row: tuple[Any, ...]) -> StoredMember:
+    return StoredMember(*row)
+
+
+def _role(row: tuple[Any, ...]) -> StoredRole:
+    return StoredRole(Stamp(*row[:7]), msgspec.json.decode(row[7], type=AdminRole))

@@ -1,0 +1,88 @@
+"""Security zones: parts of services' resources with their own policies and administrators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ranger_cdap.ranger_model.policy import PolicyResource
+from ranger_cdap.testing.admin.model.documents import Zone, to_json_object
+from ranger_cdap.testing.admin.rules.grant_rules import matches
+from ranger_cdap.testing.admin.store.records import Stamp
+from ranger_cdap.testing.admin.store.sql_tables import SqlTables
+
+_ZONES = "SELECT id, '', 0, created_by, updated_by, create_time, update_time, body FROM zone "
+
+
+@dataclass(frozen=True, slots=True)
+class StoredZone:
+    """A zone with its stamp."""
+
+    stamp: Stamp
+    document: Zone
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self.document.name
+
+    def to_json(self) -> dict[str, Any]:
+        """Return Ranger's JSON."""
+        return self.stamp.fields() | to_json_object(self.document)
+
+    def resources(self, service: str) -> list[dict[str, list[str]]]:
+        """Return the zone's resources of a service."""
+        own = self.document.services.get(service)
+        return own.resources if own is not None else []
+
+    def holds(self, service: str, resource: Mapping[str, list[str]]) -> bool:
+        """Return whether the zone contains the whole resource."""
+        return any(
+            all(level in resource and all(matches(values, value) for value in resource[level]) for level, values in own)
+            for own in (_patterns(row) for row in self.resources(service))
+        )
+
+
+class ZoneTables(SqlTables):
+    """Security zones inside one transaction."""
+
+    def all(self) -> list[StoredZone]:
+        """Return all, in order of creation."""
+        return self._all(_zone, _ZONES + "ORDER BY id")
+
+    def by_name(self, name: str) -> StoredZone | None:
+        """Return the one with that name."""
+        return self._one(_zone, _ZONES + "WHERE name = ?", name)
+
+    def by_id(self, zone_id: int) -> StoredZone | None:
+        """Return the one with that id."""
+        return self._one(_zone, _ZONES + "WHERE id = ?", zone_id)
+
+    def insert(self, zone: Zone, author: str | None, now: int) -> None:
+        """Store a new one."""
+        self._connection.execute(
+            "INSERT INTO zone (name, created_by, updated_by, create_time, update_time, body) VALUES (?, ?, ?, ?, ?, ?)",
+            (zone.name, author, author, now, now, msgspec.json.encode(zone)),
+        )
+
+    def update(self, zone_id: int, zone: Zone, author: str | None, now: int) -> None:
+        """Replace one; its name stays."""
+        self._connection.execute(
+            "UPDATE zone SET updated_by = ?, update_time = ?, body = ? WHERE id = ?",
+            (author, now, msgspec.json.encode(zone), zone_id),
+        )
+
+    def delete(self, zone_id: int) -> None:
+        """Remove one."""
+        self._connection.execute("DELETE FROM zone WHERE id = ?", (zone_id,))
+
+
+def _zone(row: tuple[Any, ...]) -> StoredZone:
+    return StoredZone(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Zone))
+
+
+def _patterns(resource: Mapping[str, list[str]]) -> list[tuple[str, PolicyResource]]:
+    return [(level, PolicyResource(values=values)) for level, values in resource.items()]

@@ -1,0 +1,1 @@
+"""Tools about policies, added to the command line by hooks; nothing that decides imports them."""

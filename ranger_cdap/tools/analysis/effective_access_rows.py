@@ -1,0 +1,194 @@
+"""Rows of effective access: the access types of an item on one resource together, and its part of a pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeVar
+
+from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
+from ranger_cdap.engine.view import OWNER, ResourceMatcher, compile_element
+from ranger_cdap.tools.analysis.access_row import AccessRow
+from ranger_cdap.tools.analysis.effective_access import AllowedAccess, DeniedAccess, FoundAccess
+from ranger_cdap.tools.analysis.impact import finder_of
+from ranger_cdap.tools.analysis.logic.formula import FALSE, Formula, all_of
+from ranger_cdap.tools.analysis.logic.level_values import find_value, included
+from ranger_cdap.tools.analysis.logic.solver import FormulaSolver
+from ranger_cdap.tools.analysis.row_text import (
+    MAX_EXCEPTIONS,
+    LevelText,
+    conditions,
+    item_named,
+    level_text,
+    named,
+    names_of,
+    principals,
+)
+from ranger_cdap.tools.analysis.subject import Subject, finder_of_subject
+from ranger_cdap.tools.analysis.symbols.allowing import AllowSource
+from ranger_cdap.tools.analysis.symbols.space import Region, TagOccurrence
+from ranger_cdap.tools.analysis.symbols.symbolic import Ruling, SymbolicItem
+
+_STEPS: Final = 2_000
+_ACCESS = TypeVar("_ACCESS", AllowedAccess, DeniedAccess)
+
+
+def allowed_rows(found: FoundAccess) -> list[AccessRow]:
+    """Return the access that is allowed."""
+    exceptions = {id(one): _exceptions(one.source, found) for one in found.allowed}
+    groups = _grouped(found.allowed, exceptions)
+    return [_row(group, found, exceptions[id(group[0])]) for group in groups]
+
+
+def taken_rows(found: FoundAccess) -> list[AccessRow]:
+    """Return the access that denials and exceptions take away."""
+    return [_row(group, found, ()) for group in _grouped(found.taken, {})]
+
+
+def applying(item: SymbolicItem, engine: PolicyEngine, subject: Subject | None) -> tuple[str, ...]:
+    """Return the principals of an item that a subject is: `user alice`, `group etl`, `everyone`; without one, all."""
+    every = principals(item)
+    if subject is None:
+        return every
+    mine = subject.principals(engine) | ({OWNER} if subject.may_own else set())
+    return tuple(text for text in every if not mine.isdisjoint(names_of(text)))
+
+
+def conditions_of(
+    ruling: Ruling, item: SymbolicItem | None, access: str, occurrences: Iterable[TagOccurrence]
+) -> tuple[str, ...]:
+    """Return the conditions under which an item applies, with the validity of tags."""
+    periods = (f"while the tag {one.tag.type} is valid" for one in occurrences if one.tag.schedules)
+    if item is None:
+        return (*(condition.text for condition in ruling.symbolic.conditions), *periods)
+    return (*conditions(ruling.symbolic, item, ignored=access == ADMIN_ACCESS), *periods)
+
+
+def _grouped(found: Iterable[_ACCESS], exceptions: Mapping[int, tuple[str, ...]]) -> list[list[_ACCESS]]:
+    """Return the access types of one item on one resource together, if they are alike otherwise."""
+    groups: dict[tuple[object, ...], list[_ACCESS]] = {}
+    for one in found:
+        source = one.source if isinstance(one, AllowedAccess) else one
+        policy = source.ruling.policy if source.ruling else None
+        region = (source.region.path, tuple(map(id, source.region.elements)))
+        kinds = (source.access == ADMIN_ACCESS, one.doubts, exceptions.get(id(one)))
+        key = (source.zone, id(policy), id(source.item), id(source.occurrence), region, kinds)
+        groups.setdefault(key, []).append(one)
+    return list(groups.values())
+
+
+def _row(
+    group: Sequence[AllowedAccess] | Sequence[DeniedAccess], found: FoundAccess, exceptions: tuple[str, ...]
+) -> AccessRow:
+    first = group[0]
+    source = first.source if isinstance(first, AllowedAccess) else first
+    ruling, item, region = source.ruling, source.item, source.region
+    levels, whole = _part(region, found)
+    occurrences = (source.occurrence,) if source.occurrence else ()
+    return AccessRow(
+        gained=isinstance(first, AllowedAccess),
+        policy_id=ruling.policy.id if ruling else None,
+        policy_name=ruling.policy.name if ruling else "",
+        side=item.side if item else "",
+        item=item.number if item else None,
+        tag=source.occurrence.tag.type if source.occurrence else "",
+        zone=source.zone or "",
+        who=_who(group, found, item, ruling),
+        accesses=tuple((one.source if isinstance(one, AllowedAccess) else one).access for one in group),
+        path=region.path,
+        levels=levels,
+        whole=whole,
+        conditions=conditions_of(ruling, item, source.access, occurrences) if ruling else (),
+        exceptions=exceptions,
+        doubts=first.doubts,
+        witnesses={one.witness.request.access_type: one.witness for one in group if one.witness is not None},
+    )
+
+
+def _who(
+    group: Sequence[AllowedAccess] | Sequence[DeniedAccess],
+    found: FoundAccess,
+    item: SymbolicItem | None,
+    ruling: Ruling | None,
+) -> tuple[str, ...]:
+    """Return the principals of the item whose access this is, all if none can be told from the others."""
+    space, subject = found.space, found.scope.subject
+    if ruling is None:
+        given = space.view.privileged
+        supers = (*(("u", u) for u in sorted(given.super_users)), *(("g", g) for g in sorted(given.super_groups)))
+        held = subject.principals(space.engine) if subject else {f"{kind}:{name}" for kind, name in supers}
+        texts = {"u": "user", "g": "group"}
+        return tuple(f"{texts[kind]} {name}" for kind, name in supers if f"{kind}:{name}" in held)
+    if item is None:
+        return ()
+    every = applying(item, space.engine, subject)
+    if subject is not None or len(every) == 1 or group[0].doubts:
+        return every
+    concerned = tuple(
+        text
+        for text in every
+        if any(_may_hold(all_of((one.guard, space.maker.principals(names_of(text)))), one, found) for one in group)
+    )
+    return concerned or every
+
+
+def _may_hold(formula: Formula, one: AllowedAccess | DeniedAccess | AllowSource, found: FoundAccess) -> bool:
+    if formula is FALSE:
+        return False
+    source = one.source if isinstance(one, AllowedAccess) else one
+    space, subject, path = found.space, found.scope.subject, source.region.path
+    if subject is None:
+        finder = finder_of(space, path, source.access)
+        outcome = FormulaSolver(_STEPS).solve(formula, finder)
+    else:
+        outcome = FormulaSolver(_STEPS).solve(formula, finder_of_subject(space, subject, path, source.access))
+    return outcome.witness is not None or not outcome.exact
+
+
+def _exceptions(source: AllowSource, found: FoundAccess) -> tuple[str, ...]:
+    """Return the exceptions of the policy, and the denials of others that the item really meets in scope."""
+    if source.ruling is None:
+        return ()
+    space, path, access = found.space, source.region.path, source.access
+    own, lowest = source.ruling.symbolic, source.ruling.policy.priority
+    listed = [item for item in own.allow_exceptions if item.item.covers(access)]
+    listed += [item for item, _ in source.ruling.denying_items]
+    texts = [item_named(own, item) for item in listed if space.maker.principals(item.item.principals) is not FALSE]
+    guard, left = all_of((found.inside(path), source.guard)), 0
+    region = found.narrowed(source.region)
+    tagged = (one.ruling for one in space.tag_rulings(source.zone, region, access))
+    for ruling in (*tagged, *space.rulings(space.near(source.zone, region), path, access)):
+        if ruling.symbolic is own or ruling.policy.priority < lowest or ruling.denies is FALSE:
+            continue
+        if len(texts) >= MAX_EXCEPTIONS:
+            left += 1
+        elif _may_hold(all_of((guard, ruling.denies)), source, found):
+            items = [
+                item_named(ruling.symbolic, item)
+                for item, formula in ruling.denying_items
+                if _may_hold(all_of((guard, ruling.denies, formula)), source, found)
+            ]
+            texts.append("; ".join(items) or f"{named(ruling.symbolic)}, deny all else")
+    texts = list(dict.fromkeys(texts))
+    return (*texts, f"up to {left} more denials") if left else tuple(texts)
+
+
+def _part(region: Region, found: FoundAccess) -> tuple[tuple[LevelText, ...], bool]:
+    """Return the levels of a region that are in scope, and whether they are all resources in scope."""
+    within = found.scope.within
+    parts = [_level_part(element, within.get(name)) for name, element in zip(region.path, region.elements, strict=True)]
+    return tuple(text for text, _ in parts), all(whole for _, whole in parts)
+
+
+def _level_part(element: ResourceMatcher | None, within: ResourceMatcher | None) -> tuple[LevelText, bool]:
+    if within is None or element is None or element.match_any or element.dynamic:
+        open_ = element is None or element.match_any
+        return level_text(within if open_ and within is not None else element), open_ or within is None
+    plain = included(element)
+    if element.excludes:
+        untouched = find_value([within, plain], ()) is None
+        return level_text(within if untouched else element), untouched
+    if find_value([within], [plain]) is None:
+        return level_text(within), True
+    each = ((value, compile_element([value], False, element.options)) for value in element.values)
+    met = tuple(value for value, matcher in each if find_value([within, matcher], ()) is not None)
+    return LevelText(met or tuple(element.values)), False

@@ -1,0 +1,294 @@
+"""Impact of a change: the access that one set of policies allows and another does not, row by row, with witnesses.
+
+Only sources that the change can touch are looked at: items of changed policies, and items whose resource a changed
+policy with a deny side meets. The rows are disjoint, and together they hold every request that gains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
+
+from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
+from ranger_cdap.engine.view import Path, PolicyEntry, gc_paused
+from ranger_cdap.tools.analysis.comparison import SetComparison, differences
+from ranger_cdap.tools.analysis.logic.atoms import AtomKind, AtomTable
+from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
+from ranger_cdap.tools.analysis.logic.level_values import MAX_VALUE_STEPS
+from ranger_cdap.tools.analysis.logic.solver import MAX_SEARCH_STEPS, FormulaSolver
+from ranger_cdap.tools.analysis.logic.witness import Witness, WitnessFinder
+from ranger_cdap.tools.analysis.symbols.allowing import (
+    AllowSource,
+    allowed_by,
+    earlier,
+    levels_of,
+    resource_sources,
+    super_source,
+    tag_sources,
+)
+from ranger_cdap.tools.analysis.symbols.precedence import SUPER_USER_PRIORITY
+from ranger_cdap.tools.analysis.symbols.space import PolicySpace, Region, TagOccurrence, Zone
+from ranger_cdap.tools.analysis.symbols.symbolic import RulingMaker
+
+HIDDEN_FACT: Final = "more than address, time and context decides a condition"
+"""Doubt about a row whose request the engine decides otherwise."""
+DEFAULT_TIME: Final = 1_767_268_800_000
+"""Access time of witnesses that depend on no time: 2026-01-01 12:00 UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBudget:
+    """Steps of each search; a search that uses them up makes a *may* row."""
+
+    search_steps: int = MAX_SEARCH_STEPS
+    value_steps: int = MAX_VALUE_STEPS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChangedAccess:
+    """Access for one access type that changes where `guard` holds.
+
+    An exact one has a witness that both engines confirm; one that *may* be has `doubts`: what could not be decided.
+    `otherwise` holds where the set that does not allow this access allows what the source does.
+    """
+
+    source: AllowSource
+    guard: Formula
+    otherwise: Formula
+    witness: Witness | None = None
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Impact:
+    """Access gained and lost; `contradictions` are witnesses that an engine denies: faults of this analysis."""
+
+    gained: tuple[ChangedAccess, ...]
+    lost: tuple[ChangedAccess, ...]
+    contradictions: tuple[Witness, ...]
+    pair: SpacePair
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpacePair:
+    """Two sets of policies over one table of atoms."""
+
+    old: PolicySpace
+    new: PolicySpace
+
+    @classmethod
+    def of(cls, old: PolicyEngine, new: PolicyEngine) -> SpacePair:
+        """Return the sets of two engines."""
+        table, roles = AtomTable(), old.view.roles.names | new.view.roles.names
+        comparable = old.view.model.levels == new.view.model.levels
+        makers = (RulingMaker(engine, table, roles) for engine in (old, new))
+        return cls(*(PolicySpace(maker, indexed=comparable) for maker in makers))
+
+    @property
+    def table(self) -> AtomTable:
+        """Atoms of both."""
+        return self.new.maker.table
+
+
+def impact(
+    old: PolicyEngine,
+    new: PolicyEngine,
+    *,
+    accesses: Sequence[str] | None = None,
+    access_time: int = DEFAULT_TIME,
+    budget: SearchBudget = SearchBudget(),
+) -> Impact:
+    """Return the access that `new` allows and `old` does not, and the other way round.
+
+    Without `accesses`, all access types of both definitions and delegated administration are compared.
+    """
+    pair = SpacePair.of(old, new)
+    names = [access.name for engine in (old, new) for access in engine.service_def.access_types]
+    wanted = tuple(dict.fromkeys((*names, ADMIN_ACCESS) if accesses is None else accesses))
+    with gc_paused():
+        removed, added = differences(pair.old, pair.new)
+        gained = _Comparer(pair.old, pair.new, (added, removed), wanted, access_time, budget)
+        lost = _Comparer(pair.new, pair.old, (removed, added), wanted, access_time, budget)
+        found = tuple(gained.rows()), tuple(lost.rows())
+    return Impact(*found, (*gained.contradictions, *lost.contradictions), pair)
+
+
+@dataclass(slots=True)
+class _Comparer:
+    """Finder of the access that `after` allows and `before` does not."""
+
+    before: PolicySpace
+    after: PolicySpace
+    differences: tuple[SetComparison, SetComparison]
+    accesses: tuple[str, ...]
+    access_time: int
+    budget: SearchBudget
+    contradictions: list[Witness] = field(default_factory=list)
+    _finders: dict[tuple[Path, str], WitnessFinder] = field(default_factory=dict)
+    _solver: FormulaSolver | None = None
+    _firsts: dict[tuple[object, ...], tuple[Region, Formula]] = field(default_factory=dict)
+
+    def rows(self) -> Iterator[ChangedAccess]:
+        """Yield the rows, by source: super users, policies in their order, tags."""
+        more, less = self.differences
+        candidates = self._candidates(more, less)
+        rank = {id(entry): n for n, entry in enumerate(chain.from_iterable(candidates.values()))}
+        privileged = any(self._super_sources(more, less))
+        changed = {id(entry) for entries in more.changed.values() for entry in entries}
+        for source in self._super_sources(more, less):
+            yield from self._row(source, self.before.allowed(source.region, source.access), TRUE)
+        unprivileged = negated(self.after.superuser) if privileged else TRUE
+        for zone, entries in candidates.items():
+            for entry in entries:
+                is_same = not more.all_differ and id(entry) not in changed
+                for source in self._sources_of(zone, entry):
+                    first = self._first(zone, source, rank, rank[id(entry)])
+                    allowed = allowed_by if is_same else _allowed_anyhow
+                    yield from self._row(source, allowed(self.before, source), all_of((unprivileged, first)))
+        yield from self._tag_rows(more, less, rank, unprivileged)
+
+    def _first(self, zone: Zone, source: AllowSource, rank: dict[int, int], own: int) -> Formula:
+        """Return that no candidate policy before this one allows by itself; the same object for all its items."""
+        region = source.region
+        key = (zone, region.path, tuple(map(id, region.elements)), source.access, own)
+        known = self._firsts.get(key)
+        if known is None:
+            near = self.after.near(zone, region)
+            known = self._firsts[key] = region, earlier(self.after, source, near, rank, own)
+        return known[1]
+
+    def _sources_of(self, zone: Zone, entry: PolicyEntry) -> Iterator[AllowSource]:
+        for path in self.after.paths():
+            if any(
+                self.after.maker.self_match(r, path, subtree=entry.covers_subtree) is not FALSE for r in entry.resources
+            ):
+                for access in self.accesses:
+                    yield from resource_sources(self.after, zone, entry, path, access)
+
+    def _candidates(self, more: SetComparison, less: SetComparison) -> dict[Zone, list[PolicyEntry]]:
+        """Return the policies by zone that may allow something new."""
+        if more.all_differ:
+            return {zone: repository.all() for zone, repository in self.after.repositories.items()}
+        touching = self.after.has_tags or self.before.has_tags
+        found: dict[Zone, list[PolicyEntry]] = {}
+        for zone in self.after.repositories:
+            entries = {id(entry): entry for entry in more.changed.get(zone, ())}
+            for entry in (*more.changed.get(zone, ()), *less.changed.get(zone, ())):
+                if touching or entry.compiled.has_deny:
+                    entries |= {id(one): one for one in self._meeting(zone, entry)}
+            found[zone] = list(entries.values())
+        return found
+
+    def _meeting(self, zone: Zone, entry: PolicyEntry) -> Iterator[PolicyEntry]:
+        """Yield the policies of a zone that may match a resource of a policy."""
+        for path in self.after.paths():
+            for resource in entry.resources:
+                if self.after.maker.self_match(resource, path, subtree=entry.covers_subtree) is not FALSE:
+                    yield from self.after.near(zone, Region(path, levels_of(resource, path)))
+
+    def _super_sources(self, more: SetComparison, less: SetComparison) -> Iterator[AllowSource]:
+        changed = chain(*more.changed.values(), *less.changed.values())
+        if more.all_differ or any(entry.compiled.priority >= SUPER_USER_PRIORITY for entry in changed):
+            for path in self.after.paths():
+                for access in self.accesses:
+                    yield from super_source(self.after, path, access)
+
+    def _tag_rows(
+        self, more: SetComparison, less: SetComparison, rank: Mapping[int, int], unprivileged: Formula
+    ) -> Iterator[ChangedAccess]:
+        """Yield the rows of tag policies: all if tags differ, else those on resources of changed policies."""
+        order = {id(one): n for n, one in enumerate(self.after.occurrences)}
+        changed = {*chain(*more.changed.values(), *less.changed.values())}
+        for one in self.after.occurrences:
+            for path in self.after.paths():
+                if one.resource is None or not path or not _share_levels(one, path):
+                    continue
+                region = Region(path, levels_of(one.resource, path))
+                near = {
+                    entry
+                    for space in (self.before, self.after)
+                    for zone in space.repositories
+                    for entry in space.near(zone, region)
+                }
+                if not more.all_differ and near.isdisjoint(changed):
+                    continue
+                for access in self.accesses:
+                    for source in tag_sources(self.after, one, path, access):
+                        first = self._before_tag(source, rank, order)
+                        allowed = self.before.allowed(region, access)
+                        yield from self._row(source, allowed, all_of((unprivileged, first)))
+
+    def _before_tag(self, source: AllowSource, rank: Mapping[int, int], order: Mapping[int, int]) -> Formula:
+        """Return that no candidate policy and no earlier tag allows by itself."""
+        region, access = source.region, source.access
+        entries = [e for e in self.after.near(source.zone, region) if id(e) in rank]
+        allows = [one.allows for entry in entries for one in self.after.rulings_of(entry, region.path, access)]
+        own = order[id(source.occurrence)]
+        for tagged in self.after.tag_rulings(source.zone, region, access):
+            if order[id(tagged.occurrence)] < own:
+                allows.append(tagged.ruling.allows)
+        return negated(any_of(allows))
+
+    def _row(self, source: AllowSource, allowed_before: Formula, rest: Formula) -> Iterator[ChangedAccess]:
+        """Yield the row of a source, if it has any request."""
+        guard = all_of((source.guard, source.rest, rest, negated(allowed_before)))
+        if guard is FALSE:
+            return
+        guard = all_of((guard, allowed_by(self.after, source)))
+        path, access = source.region.path, source.access
+        finder = self._finders.get((path, access))
+        if finder is None:
+            finder = finder_of(self.after, path, access, self.access_time, self.budget.value_steps)
+            self._finders[path, access] = finder
+        if self._solver is None:
+            self._solver = FormulaSolver(self.budget.search_steps)
+        found = self._solver.solve(guard, finder)
+        if found.witness is None:
+            if not found.exact:
+                yield ChangedAccess(source, guard, allowed_before, doubts=doubts_of(self.after, found.undecided))
+            return
+        if found.witness.put_to(self.after.engine) and not found.witness.put_to(self.before.engine):
+            yield ChangedAccess(source, guard, allowed_before, found.witness)
+            return
+        if not found.witness.is_opaque:
+            self.contradictions.append(found.witness)
+        yield ChangedAccess(source, guard, allowed_before, doubts=(HIDDEN_FACT,))
+
+
+def finder_of(
+    space: PolicySpace,
+    path: Path,
+    access: str,
+    access_time: int = DEFAULT_TIME,
+    value_steps: int = MAX_VALUE_STEPS,
+) -> WitnessFinder:
+    """Return the finder of witnesses on a path for an access type."""
+    maker = space.maker
+    return WitnessFinder(maker.table, path, access, access_time, space.engine.context_of, maker.lenient, value_steps)
+
+
+def _allowed_anyhow(space: PolicySpace, source: AllowSource) -> Formula:
+    return space.allowed(source.region, source.access)
+
+
+def _share_levels(one: TagOccurrence, path: Path) -> bool:
+    assert one.resource is not None
+    common = min(len(path), len(one.resource.path))
+    return path[:common] == one.resource.path[:common]
+
+
+def doubts_of(space: PolicySpace, undecided: Iterable[int]) -> tuple[str, ...]:
+    """Return the names of literals that could not be decided."""
+    texts: dict[str, None] = {}
+    for number in undecided:
+        atom = space.maker.table[number]
+        sign = "" if number > 0 else "not "
+        if atom.matcher is not None:
+            texts[f"{sign}{atom.name} {' or '.join(atom.matcher.values)}"] = None
+        elif atom.kind is AtomKind.TOO_LONG:
+            texts[f"resources too long to be matched with {atom.name}"] = None
+        elif atom.condition is not None:
+            texts[f"{sign}{atom.name}"] = None
+    return tuple(texts) or ("the search took too many steps",)

@@ -1,0 +1,131 @@
+"""Index of resources by the values that they may share with another resource."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+from ranger_cdap.engine.view import Path, PatternKind, PolicyResourceMatcher, ResourceMatcher, fold
+
+_T = TypeVar("_T")
+_Pair = tuple[_T, PolicyResourceMatcher]
+
+Elements = tuple[ResourceMatcher | None, ...]
+"""Levels from the root down; None covers everything."""
+
+
+def may_meet(one: ResourceMatcher | None, other: ResourceMatcher | None) -> bool:
+    """Return False only if no value is covered by both; the two have the same options."""
+    if one is None or other is None:
+        return not any(e is not None and e.matches_nothing for e in (one, other))
+    if one.matches_nothing or other.matches_nothing:
+        return False
+    if one.match_any or other.match_any or one.excludes or other.excludes or one.dynamic or other.dynamic:
+        return True
+    if one.exact is not None and other.exact is not None:
+        return not one.exact.isdisjoint(other.exact)
+    for exact, pattern in ((one.exact, other), (other.exact, one)):
+        if exact is not None:
+            return any(pattern.covers(value, None) for value in exact)
+    if one.options.quoted_case_sensitive:
+        return True
+    ends = [[_ends(t.kind, t.literal_prefix, t.text, e.options.ignore_case) for t in e.tests] for e in (one, other)]
+    return any(
+        (a.startswith(b) or b.startswith(a)) and (y.endswith(z) or z.endswith(y))
+        for a, y in ends[0]
+        for b, z in ends[1]
+    )
+
+
+def _ends(kind: PatternKind, prefix: str, text: str, folds: bool) -> tuple[str, str]:
+    suffix = text if kind in (PatternKind.EQUALS, PatternKind.ENDS_WITH) else ""
+    return (fold(prefix), fold(suffix)) if folds else (prefix, suffix)
+
+
+class _Node(Generic[_T]):
+    """Resources that are alike above a level, sorted by that level when first asked: values in a dictionary."""
+
+    __slots__ = ("_any", "_depth", "_exact", "_pairs", "_patterns", "_sorted")
+
+    def __init__(self, depth: int, pairs: list[_Pair[_T]]) -> None:
+        self._depth = depth
+        self._pairs = pairs
+        self._sorted = False
+        self._exact: dict[str, list[_Node[_T]]] = {}
+        self._patterns: list[tuple[ResourceMatcher, _Node[_T]]] = []
+        self._any: _Node[_T] | None = None
+
+    @property
+    def items(self) -> Iterator[_T]:
+        """Items of the resources."""
+        return (item for item, _ in self._pairs)
+
+    @property
+    def any(self) -> _Node[_T] | None:
+        """The node below elements that cover everything."""
+        self._sort()
+        return self._any
+
+    def meeting(self, element: ResourceMatcher | None) -> Iterator[_Node[_T]]:
+        """Yield the nodes below elements that may share a value with this one."""
+        if self.any is not None:
+            yield self.any
+        if element is not None and element.exact is not None:
+            met: dict[int, _Node[_T]] = {}
+            for value in element.exact:
+                met.update((id(node), node) for node in self._exact.get(value, ()))
+            yield from met.values()
+            yield from (node for other, node in self._patterns if other.exact is None and may_meet(element, other))
+            return
+        yield from (node for other, node in self._patterns if may_meet(element, other))
+
+    def _sort(self) -> None:
+        if self._sorted:
+            return
+        self._sorted = True
+        depth, by_element = self._depth, dict[int, list[_Pair[_T]]]()
+        for pair in self._pairs:
+            key = id(pair[1].elements[depth])
+            same = by_element.get(key)
+            if same is None:
+                by_element[key] = [pair]
+            else:
+                same.append(pair)
+        everything: list[_Pair[_T]] = []
+        for pairs in by_element.values():
+            element = pairs[0][1].elements[depth]
+            if element.match_any and not element.excludes:
+                everything += pairs
+                continue
+            below = _Node(depth + 1, pairs)
+            for value in element.exact or ():
+                self._exact.setdefault(value, []).append(below)
+            self._patterns.append((element, below))
+        if everything:
+            self._any = _Node(depth + 1, everything)
+
+
+class MeetingIndex(Generic[_T]):
+    """Items by the resources they are about."""
+
+    def __init__(self, items: Iterable[_Pair[_T]]) -> None:
+        by_path: dict[Path, list[_Pair[_T]]] = {}
+        for pair in items:
+            by_path.setdefault(pair[1].path, []).append(pair)
+        self._roots = {path: _Node(0, pairs) for path, pairs in by_path.items()}
+
+    def meeting(self, path: Path, elements: Elements, *, above: bool = False) -> list[_T]:
+        """Return the items that match some resource with these levels; with `above` also those on its ancestors."""
+        found: list[_T] = []
+        for own, root in self._roots.items():
+            common = min(len(own), len(path))
+            if own[:common] != path[:common] or (len(own) < len(path) and not above):
+                continue
+            nodes = [root]
+            for element in elements[:common]:
+                nodes = [below for node in nodes for below in node.meeting(element)]
+            for _ in own[common:]:
+                nodes = [node.any for node in nodes if node.any is not None]
+            for node in nodes:
+                found += node.items
+        return found

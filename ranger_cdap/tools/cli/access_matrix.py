@@ -1,0 +1,82 @@
+"""A matrix of a namespace on a terminal, as JSON, and as one HTML page: no scripts, and every name escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from ranger_cdap.authz.policy_index import PolicyIndex
+from ranger_cdap.cli.display import page_template
+from ranger_cdap.cli.files import write_file
+from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.engine import Verdict
+from ranger_cdap.tools.questions.matrix import LETTERS, ActionAccess, Matrix
+from ranger_cdap.tools.questions.matrix_document import MatrixNotes, access_text, matrix_document
+from ranger_cdap.tools.questions.namespace_matrix import NamespaceMatrix
+
+_LEGEND: Final = (
+    "R read, W write, A admin, X execute; ? depends on a condition or a time, / for a part of the row's entities,"
+    " ~ may be, ! is denied"
+)
+_ELEMENTS: Final[Mapping[Verdict, str]] = {
+    Verdict.ALLOWED: "b",
+    Verdict.CONDITIONAL: "i",
+    Verdict.UNDECIDED: "i",
+    Verdict.DENIED: "s",
+}
+
+
+def show_matrix(invocation: Invocation, found: NamespaceMatrix, out: Path | None) -> None:
+    """Write the page to `out` if it is given, else print the matrix."""
+    for note in found.notes:
+        invocation.messages.print(note)
+    shown = found.matrix
+    if out is not None:
+        write_file(out, page(shown, found.index).encode())
+        invocation.messages.print(f"`{out}` shows {len(shown.entities)} entities and {len(shown.subjects)} columns")
+    if invocation.as_json:
+        invocation.print_json(matrix_document(shown, found.index))
+    elif out is None:
+        _print_matrix(invocation, found)
+
+
+def _print_matrix(invocation: Invocation, found: NamespaceMatrix) -> None:
+    """Print the matrix on a terminal: a table or, if that is too wide, a list for each entity; then the notes."""
+    shown, notes = found.matrix, MatrixNotes(found.index)
+
+    def letter(name: str, mark: ActionAccess) -> str:
+        return f"{name}{mark.mark}{notes.number(mark) or ''}"
+
+    columns = ["entity", *(str(subject) for subject in shown.subjects)]
+    rows = [
+        [str(entity), *("".join(letter(*pair) for pair in cell.letters) for cell in row)]
+        for entity, row in zip(shown.entities, shown.rows, strict=True)
+    ]
+    if sum(max(map(len, column)) + 2 for column in zip(columns, *rows, strict=True)) <= invocation.console.width:
+        invocation.print_table(columns, rows)
+    else:
+        for entity, *cells in rows:
+            texts = [f"{name} {letters}" for name, letters in zip(columns[1:], cells, strict=True) if letters]
+            invocation.console.print(f"{entity}: {', '.join(texts) or 'no one'}")
+    for number, text in enumerate(notes.texts, 1):
+        invocation.console.print(f"{number}: {text}")
+    invocation.messages.print(_LEGEND)
+
+
+def page(matrix: Matrix, book: PolicyIndex) -> str:
+    """Return the page, from `templates/matrix.html`."""
+    rows = zip(matrix.entities, matrix.rows, strict=True)
+    paired = ((entity, list(zip(matrix.subjects, row, strict=True))) for entity, row in rows)
+    ids = {mark.policy_id for row in matrix.rows for cell in row for _, mark in cell.letters if mark.policy_id >= 0}
+    notes = MatrixNotes(book)
+    return page_template(__package__, "matrix.html").render(
+        matrix=matrix,
+        letters=LETTERS,
+        elements=_ELEMENTS,
+        groups=groupby(paired, key=lambda pair: pair[0].type),
+        notes=notes,
+        access=lambda mark: access_text(mark, book),
+        policies=[book.named(policy_id) for policy_id in sorted(ids)],
+    )

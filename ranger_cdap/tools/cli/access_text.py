@@ -1,0 +1,108 @@
+"""Rows of access as blocks of text and as JSON; no name from a policy acts on the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from ranger_cdap.authz.policy_index import PolicyIndex
+from ranger_cdap.cdap.grant import CREATORS_LABEL, is_creators_policy
+from ranger_cdap.cli.display import visible
+from ranger_cdap.tools.analysis.access_row import AccessRow
+from ranger_cdap.tools.questions.access_holders import AccessHolder
+from ranger_cdap.tools.questions.effective_access import EffectiveAccess
+from ranger_cdap.tools.questions.impact_text import limits
+from ranger_cdap.tools.questions.known_user import KnownUser, PolicyView
+
+WIDTH: Final = 100
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """Return a text on lines of at most `WIDTH` columns, without control characters."""
+    safe = visible(text, keep="")
+    return textwrap.wrap(safe, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+
+
+def _blocks(
+    rows: Iterable[AccessRow], head: Callable[[AccessRow, Sequence[str]], str], by: Callable[[AccessRow], str]
+) -> Iterator[str]:
+    """Yield the lines of rows; those that differ in their places only are one block, and `head` gets the places."""
+    groups: dict[tuple[object, ...], list[AccessRow]] = {}
+    for row in rows:
+        key = (row.by, row.who, row.accesses, row.conditions, row.exceptions, row.doubts)
+        groups.setdefault(key, []).append(row)
+    for group in groups.values():
+        first = group[0]
+        yield from wrapped(head(first, [row.place for row in group]))
+        yield from wrapped(by(first), "  ")
+        for note in limits(first):
+            yield from wrapped(note, "  ")
+
+
+def user_lines(view: PolicyView, known: KnownUser, found: EffectiveAccess, most: int | None) -> Iterator[str]:
+    """Yield the access of a user, then what is taken away; more than `most` grants of the sync job are counted."""
+    allowed, denied = found.allowed, found.denied
+    yield from wrapped(str(known))
+    grants = [row for row in allowed if _is_grant(row, view)]
+    counted = grants if most is not None and len(grants) > most else []
+    shown = [row for row in allowed if row not in counted]
+
+    def head(row: AccessRow, places: Sequence[str]) -> str:
+        may = "may have " if not row.witnesses else ""
+        return f"{may}{', '.join(row.accesses)} on {', '.join(places)}"
+
+    def by(row: AccessRow) -> str:
+        who = " or ".join(known.through(principal, view.roles) for principal in row.who)
+        return f"by {row.by}" + (f", as {who}" if who and row.policy_id is not None else "")
+
+    yield "allowed" if allowed else "allowed: nothing"
+    for line in _blocks(shown, head, by):
+        yield f"  {line}"
+    if counted:
+        for line in _summary(counted):
+            yield f"  {line}"
+    if denied:
+        yield "denied, though other items allow it"
+        for line in _blocks(denied, head, by):
+            yield f"  {line}"
+
+
+def _is_grant(row: AccessRow, view: PolicyView) -> bool:
+    policy = None if row.policy_id is None else view.index.policies.get(row.policy_id)
+    return policy is not None and is_creators_policy(policy)
+
+
+def _summary(rows: Sequence[AccessRow]) -> Iterator[str]:
+    """Yield the number of entities by access types, of policies that have the sync job's label."""
+    counts = Counter((row.accesses, row.path[-1]) for row in rows)
+    by_accesses: dict[tuple[str, ...], list[str]] = {}
+    for (accesses, kind), count in sorted(counts.items()):
+        by_accesses.setdefault(accesses, []).append(f"{count} of type {kind}")
+    for accesses, kinds in by_accesses.items():
+        yield from wrapped(f"{', '.join(accesses)} on {', '.join(kinds)}")
+    policies = len({row.policy_id for row in rows})
+    yield from wrapped(f"by {policies} policies labelled `{CREATORS_LABEL}`; `--all` shows each", "  ")
+
+
+def pattern_lines(rows: Iterable[AccessRow]) -> list[str]:
+    """Return the access of anyone to a pattern."""
+    return list(_blocks(rows, _who_has, lambda row: f"by {row.by}"))
+
+
+def _who_has(row: AccessRow, places: Sequence[str]) -> str:
+    verb = "has" if len(row.who) == 1 else "have"
+    may = f"{verb} " if row.witnesses else "may have "
+    where = f"all of {row.place}" if row.whole else ", ".join(places)
+    return f"{', '.join(row.who)} {may}{', '.join(row.accesses)} on {where}"
+
+
+def holder_rows(holders: Iterable[AccessHolder], accesses: Sequence[str], index: PolicyIndex) -> list[list[str]]:
+    """Return a table row for each holder of an entity and each of these access types."""
+    return [
+        [one.kind, one.name, access, one.status(access), index.named(entry.policy_id), ", ".join(one.groups)]
+        for one in holders
+        for access, entry in one.accesses.items()
+        if access in accesses
+    ]

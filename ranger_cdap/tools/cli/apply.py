@@ -1,0 +1,102 @@
+"""`ranger-cdap policies apply`: make Ranger's policies those of a file or of a directory under version control."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.files import read_collection, read_json
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.ranger_changes import CHANGE_EXITS, change_ranger, changing, documents
+from ranger_cdap.errors import ConflictingChange, InvalidInput
+from ranger_cdap.ranger.changes.step import Step
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from ranger_cdap.ranger.files.policy_collection import PolicyCollection
+from ranger_cdap.tools.cli.export import wanted_policies
+from ranger_cdap.tools.policies.change_plan import change_plan
+from ranger_cdap.tools.policies.creator_grants import CreatorGrants
+
+
+@click.command(
+    "apply",
+    cls=Command,
+    examples=(
+        "ranger-cdap policies apply policies --delete --dry-run",
+        "ranger-cdap policies apply policies --delete --plan plan.json --yes",
+    ),
+    exits=CHANGE_EXITS,
+)
+@changing
+@click.option("--delete", is_flag=True, help="Delete the policies of Ranger that PATH does not have.")
+@click.option(
+    "--plan", "planned", type=FILE, metavar="FILE", help="Refuse if the plan is not this one, of `--dry-run --json`."
+)
+@wanted_policies
+@pass_invocation
+def apply_command(
+    invocation: Invocation,
+    ranger_user: str,
+    delete: bool,
+    dry_run: bool,
+    planned: Path | None,
+    yes: bool,
+    path: Path,
+) -> None:
+    """Make the policies of Ranger those of PATH: create, update and rename, and with --delete remove all others.
+
+    PATH is a directory of policies, an export or a download. The plan is shown and confirmed first; nothing is done if
+    Ranger changes meanwhile. A policy is replaced as a whole. Grants of the sync job are counted and never changed. If
+    a policy is rejected the command stops and names it; the next call goes on.
+    """
+    expected = None if planned is None else read_json(planned)
+    wanted = _wanted(invocation, path, delete=delete)
+    service, sync = invocation.settings.ranger.service, invocation.settings.sync
+    grants = CreatorGrants(sync.extra_group, sync.delegate_admin)
+
+    def plan(admin: RangerAdmin) -> Sequence[Step]:
+        found = change_plan(wanted.policies, admin.policy_documents(service), delete=delete, grants=grants)
+        if expected is not None and expected != documents(found.drift):
+            raise ConflictingChange(f"Ranger or `{path}` changed since the plan `{planned}` was made; nothing was done")
+        counts.update(grants=found.grants, left_out=found.left_out)
+        return found.drift
+
+    counts: dict[str, int] = {}
+    change_ranger(
+        invocation,
+        ranger_user,
+        plan,
+        dry_run=dry_run,
+        yes=yes,
+        show=lambda steps: invocation.show(documents(steps), _texts(steps, **counts)),
+    )
+
+
+def _wanted(invocation: Invocation, path: Path, *, delete: bool) -> PolicyCollection:
+    """Return the policies to be.
+
+    Raises:
+        InvalidInput: those of another service would replace all, or all would be deleted.
+    """
+    wanted, service = read_collection(path, invocation.messages.print), invocation.settings.ranger.service
+    if delete and wanted.service.service not in ("", service):
+        raise InvalidInput(
+            f"`{path}` has the policies of service `{wanted.service.service}`, and `--delete` would replace those of "
+            f"`{service}`, which is `ranger.service`"
+        )
+    if delete and not wanted.policies:
+        raise InvalidInput(f"`{path}` has no policies, and `--delete` would delete all of service `{service}`")
+    return wanted
+
+
+def _texts(steps: Sequence[Step], grants: int, left_out: int) -> Iterator[str]:
+    yield from map(str, steps)
+    if grants:
+        yield f"grants of the sync job, which stay: {grants}"
+    if left_out:
+        yield f"grants of the sync job in the files, which are left out: {left_out}; the job writes its own"
+    if not steps:
+        yield "nothing to do: Ranger has these policies and no others"

@@ -1,0 +1,177 @@
+"""`ranger-cdap policies lint`: report policy problems and likely mistakes."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+
+import click
+import msgspec
+
+from ranger_cdap.cdap.entity import entity_types
+from ranger_cdap.cdap.inventory import Inventory, read_inventory
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.files import usable
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.policy_files import PolicyFiles, policy_files, ranger_documents
+from ranger_cdap.config import Settings
+from ranger_cdap.engine import EngineOptions, Problem, ProblemCode
+from ranger_cdap.engine.view import ServiceModel, compile_service_def
+from ranger_cdap.errors import PolicySetError
+from ranger_cdap.expressions import ScriptCondition, has_engine
+from ranger_cdap.plugins.manager import engine_options, plugin_manager
+from ranger_cdap.ranger.refresh.documents import Documents, compile_set
+from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies, decode_user_store
+from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
+from ranger_cdap.tools.cli.audit_report import RECORDS, read_audit
+from ranger_cdap.tools.cli.lint_proposals import show_least, show_proposals
+from ranger_cdap.tools.policies.lint import KnownPrincipals, LintContext, LintFinding, lint
+
+
+@click.command(
+    "lint",
+    cls=Command,
+    examples=(
+        "ranger-cdap policies lint",
+        "ranger-cdap policies lint --policies download.json --json",
+        "ranger-cdap policies lint --inventory inventory.jsonl",
+        "ranger-cdap policies lint --propose --out fewer.json",
+        "ranger-cdap policies lint --propose --audit /archive/audit --out least.json",
+    ),
+    exits={
+        ExitCode.OK: "nothing found, or only notes (`ends-above`)",
+        ExitCode.NO: "something found or proposed",
+        ExitCode.NOT_READY: "Ranger Admin has no policies of the service",
+    },
+)
+@click.option(
+    "--inventory",
+    "path",
+    type=FILE,
+    metavar="FILE",
+    help="Inventory (`sync inventory`), to find rights on entities that do not exist, and too wide wildcards.",
+)
+@click.option("--propose", is_flag=True, help="Show what would repair policies, or make them fewer and narrower.")
+@click.option(
+    "--audit",
+    type=RECORDS,
+    metavar="RECORDS",
+    multiple=True,
+    help="With --propose: policies that allow exactly what these audit records allowed. Repeatable.",
+)
+@click.option("--out", type=FILE, metavar="FILE", help="With --propose: write the policies, for `policies apply`.")
+@policy_files
+@pass_invocation
+@click.pass_context
+def lint_command(
+    context: click.Context,
+    invocation: Invocation,
+    files: PolicyFiles | None,
+    path: Path | None,
+    propose: bool,
+    audit: tuple[Path, ...],
+    out: Path | None,
+) -> None:
+    """Show the parts of policies that cannot be used as intended, and likely mistakes.
+
+    Each line has a place and a code; docs/reference/policy-problems.md explains the codes.
+
+    With --propose: policies of the Java predecessor that end at the level they mean, without lower levels that exclude
+    everything; users, groups and roles of policy items that could all be removed, because other items give the same;
+    and with --inventory values with wildcards that cover more names than there are entities. The first two are what
+    --out writes. docs/how-to/tidy-up-policies.md has examples.
+    """
+    if (audit or out) and not propose:
+        raise click.UsageError("--audit and --out need --propose")
+    if audit:
+        if path:
+            raise click.UsageError("--audit and --inventory exclude each other")
+        context.exit(show_least(invocation, read_audit(invocation, audit, files), out))
+    settings = invocation.settings
+    now = time.time_ns() // 1_000_000
+    documents = files.read(invocation, invocation.messages.print) if files else ranger_documents(settings)
+    if propose:
+        with usable(Path(str(files))):
+            context.exit(show_proposals(invocation, documents, path, now, out))
+    inventory = read_inventory(path, instance=settings.cdap.instance, now=now) if path else None
+    with usable(Path(str(files))):
+        found = _look(documents, settings, inventory, now)
+    if inventory:
+        unlisted = sorted(entity_types().keys() - inventory.types - {"instance"})
+        invocation.messages.print(
+            f"note: the inventory has no {', '.join(unlisted)}; of these only what they are in is compared"
+        )
+    if not has_engine() and any(one.code is ProblemCode.UNUSABLE_CONDITION for one in found):
+        invocation.messages.print(
+            "conditions that are scripts, such as `_expression`, need the extra: pip install 'ranger-cdap[expressions]'"
+        )
+    if invocation.as_json:
+        invocation.print_json([_document(one) for one in found])
+    elif not found:
+        invocation.console.print("no problems found: every part of the policies is effective")
+    else:
+        rows = [[_policy(one), one.place, one.code.value, one.message] for one in found]
+        invocation.print_table(["policy", "place", "code", "what"], rows)
+    mistakes = [one for one in found if not (isinstance(one, LintFinding) and one.code.is_note)]
+    context.exit(ExitCode.NO if mistakes else ExitCode.OK)
+
+
+def _look(
+    documents: Documents, settings: Settings, inventory: Inventory | None, now: int
+) -> list[Problem | LintFinding]:
+    """Return the engine's problems, then the findings, for policies inside and outside of zones."""
+    assert isinstance(documents.policies, bytes)
+    document = decode_service_policies(documents.policies)
+    options = engine_options(settings, plugin_manager())
+    engine = compile_set(documents, document.service_name, options).engine
+    known = KnownPrincipals.of(decode_user_store(documents.users)) if documents.users is not None else KnownPrincipals()
+    raws = [*(document.policies or ()), *(raw for zone in document.security_zones.values() for raw in zone.policies)]
+    policies = [policy for raw in raws if (policy := _readable(raw)) is not None]
+    model = compile_service_def(engine.service_def)
+    context = LintContext(
+        known=known,
+        now=now,
+        lacks_attributes=partial(_lacks_attributes, model, options, settings),
+        inherits=settings.cdap.inherit,
+        inventory=inventory,
+    )
+    return [*engine.problems, *lint(policies, model, context)]
+
+
+def _lacks_attributes(
+    model: ServiceModel, options: EngineOptions, settings: Settings, condition: PolicyItemCondition
+) -> bool:
+    """Return whether a script reads attributes that are never downloaded; others are the engine's problems or none."""
+    definition = model.conditions.get(condition.type)
+    if settings.plugin.needs_users or definition is None:
+        return False
+    try:
+        made = options.conditions[definition.evaluator](tuple(condition.values), definition.evaluator_options)
+    except Exception:
+        return False  # of a kind without a factory, or rejected by it: one of the engine's problems
+    return isinstance(made, ScriptCondition) and made.reads_attributes
+
+
+def _readable(raw: msgspec.Raw) -> Policy | None:
+    try:
+        return decode_policy(raw)
+    except PolicySetError:
+        return None  # already one of the engine's problems
+
+
+def _policy(one: Problem | LintFinding) -> str:
+    number = "" if one.policy_id is None else str(one.policy_id)
+    return f"{number} {one.policy_name}".strip()
+
+
+def _document(one: Problem | LintFinding) -> dict[str, object]:
+    return {
+        "policy_id": one.policy_id,
+        "policy_name": one.policy_name,
+        "place": one.place,
+        "code": one.code.value,
+        "message": one.message,
+    }

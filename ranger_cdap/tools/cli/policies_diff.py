@@ -1,0 +1,205 @@
+"""`ranger-cdap policies diff`: the access that a change of policies adds and removes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+from msgspec import structs
+
+from ranger_cdap.cdap.grant import is_creators_policy
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.files import Report, reported, usable, write_file
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.policy_files import EMPTY, RANGER, WHICH, PolicyFiles, warn_of_tags
+from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.errors import InvalidInput
+from ranger_cdap.ranger.changes.transfer import policy_key
+from ranger_cdap.ranger.files.policy_collection import PolicyCollection
+from ranger_cdap.ranger.files.policy_directory import read_directory
+from ranger_cdap.ranger.refresh.documents import Documents, needs_tags, pieces
+from ranger_cdap.tools.analysis.access_row import AccessRow
+from ranger_cdap.tools.analysis.impact import impact
+from ranger_cdap.tools.analysis.impact_rows import impact_rows
+from ranger_cdap.tools.analysis.logic.witness import Witness
+from ranger_cdap.tools.cli.audit_report import RECORDS, audit_lines, known_groups, require_uses
+from ranger_cdap.tools.cli.diff_formats import DiffReport, markdown, on_one_line, page, table
+from ranger_cdap.tools.insights.facts import Period, read_facts
+from ranger_cdap.tools.insights.replay import Replayer, changed_rows
+from ranger_cdap.tools.questions.analysis_documents import impact_document
+from ranger_cdap.tools.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
+from ranger_cdap.tools.questions.impact_text import request_text
+
+FORMATS: Final[Mapping[str, Callable[[DiffReport], str]]] = {
+    "table": table,
+    "json": lambda report: json.dumps(impact_document(report.service, report.rows), indent=2, default=str),
+    "markdown": markdown,
+    "html": page,
+}
+
+
+@click.command(
+    "diff",
+    cls=Command,
+    examples=(
+        "ranger-cdap policies diff old.json new.json",
+        "ranger-cdap policies diff history:7d ranger:",
+        "ranger-cdap policies diff ranger: policies --fail-on gained",
+        "ranger-cdap policies diff ranger: policies --replay /var/log/ranger-cdap/audit",
+        "ranger-cdap policies diff old.json new.json --format markdown --out comment.md",
+    ),
+    exits={
+        ExitCode.OK: "shown; nothing that `--fail-on` forbids",
+        ExitCode.ERROR: "an engine contradicts the analysis, which is a fault of the analysis",
+        ExitCode.ACCESS_CHANGED: MEANINGS[ExitCode.ACCESS_CHANGED],
+    },
+)
+@click.argument("old", type=WHICH)
+@click.argument("new", type=WHICH)
+@click.option(
+    "--replay",
+    type=RECORDS,
+    metavar="RECORDS",
+    multiple=True,
+    help="Only accesses of these audit records, which OLD and NEW decide again. Repeatable.",
+)
+@click.option("--access", "accesses", metavar="TYPE", multiple=True, help="Only this access type. Repeatable.")
+@click.option("--fail-on", type=click.Choice(["gained", "lost", "any"]), help="Exit with 6 if there is such a row.")
+@click.option(
+    "--format", "output_format", type=click.Choice(list(FORMATS)), help="Default: table, or json with --json."
+)
+@click.option("--out", type=FILE, metavar="FILE", help="Output file; default: standard output.")
+@pass_invocation
+@click.pass_context
+def diff_command(
+    context: click.Context,
+    invocation: Invocation,
+    old: PolicyFiles,
+    new: PolicyFiles,
+    replay: tuple[Path, ...],
+    accesses: tuple[str, ...],
+    fail_on: str | None,
+    output_format: str | None,
+    out: Path | None,
+) -> None:
+    """Show who gains and who loses which access where, if the policies of OLD become those of NEW.
+
+    OLD and NEW are each a FILE or DIR of policies, `ranger:` for what Ranger Admin has now, `history:7d` for what this
+    host used 7 days ago (`plugin.history_dir`; a date or a time in UTC will do as well), or `cache:` for what it has
+    cached. Each row has a request as evidence, which both sets have decided. A row that may not be so says what could
+    not be decided. docs/explanation/access-analysis.md explains the rows.
+    """
+    if invocation.as_json and output_format not in (None, "json"):
+        raise InvalidInput(f"`--json` and `--format {output_format}` exclude each other")
+    read = _read(invocation, old, new)
+    before, after = (_engine(invocation, *one) for one in zip((old, new), read, strict=True))
+    refuse_unlike(f"those of `{old}`", before, f"those of `{new}`", after)
+    compared = compared_accesses(accesses, before, after)
+    if replay:
+        witnesses: Sequence[Witness] = ()
+        rows = _replayed(invocation, replay, before, after, known_groups(read[1]))
+        rows = [row for row in rows if not compared or set(row.accesses) & set(compared)]
+    else:
+        found = impact(before, after, accesses=compared or None)
+        witnesses, rows = found.contradictions, impact_rows(found)
+    report = DiffReport(after.service_name, str(old), str(new), rows)
+    text = FORMATS[output_format or ("json" if invocation.as_json else "table")](report)
+    if out is not None:
+        write_file(out, text.encode("utf-8") + b"\n")
+    else:
+        invocation.has_answered = True
+        click.echo(text)
+    context.exit(_exit_code(invocation, witnesses, report, fail_on))
+
+
+def _replayed(
+    invocation: Invocation,
+    records: Sequence[Path],
+    before: PolicyEngine,
+    after: PolicyEngine,
+    groups: Mapping[str, frozenset[str]],
+) -> list[AccessRow]:
+    period = Period(after.service_name, 0, time.time_ns() // 1_000_000)
+    lines = audit_lines(invocation, records)
+    facts = read_facts(lines, period, Replayer(after, groups).decide, Replayer(before, groups).decide)
+    require_uses(invocation, facts, period)
+    return changed_rows(facts, after, groups)
+
+
+def _exit_code(
+    invocation: Invocation, contradictions: Sequence[Witness], report: DiffReport, fail_on: str | None
+) -> ExitCode:
+    for witness in contradictions:
+        shown = on_one_line(request_text(witness.request))
+        invocation.messages.print(f"error: the engines contradict the analysis on {shown}")
+    if contradictions:
+        return ExitCode.ERROR
+    forbidden = any(fail_on in ("any", "gained" if row.gained else "lost") for row in report.rows)
+    return ExitCode.ACCESS_CHANGED if forbidden else ExitCode.OK
+
+
+def _engine(invocation: Invocation, source: PolicyFiles, read: Documents) -> PolicyEngine:
+    with usable(Path(str(source))):
+        engine = compared_engine(read, invocation.settings.ranger.service)
+    warn_of_tags(invocation, read)
+    for problem in engine.problems:
+        invocation.messages.print(f"warning: `{source}`: {problem}")
+    return engine
+
+
+def _read(invocation: Invocation, old: PolicyFiles, new: PolicyFiles) -> list[Documents]:
+    """Read two sets of policies; one from files alone gets its roles and tags from the other, and each is read once."""
+    report, read = invocation.messages.print, dict[str, Documents]()
+    for source in sorted((old, new), key=lambda one: one.path is not None):  # files last
+        now = read.get(RANGER)
+        if now is not None and source.path is not None and source.path.is_dir():
+            policies = _in_service(
+                source.path, b"".join(pieces(now.policies)), invocation.settings.ranger.service, report
+            )
+            read[source.name] = structs.replace(now, policies=policies, **source.beside())
+        elif source.name not in read:
+            read[source.name] = source.read(invocation, report)
+    found = [read[old.name], read[new.name]]
+    return [_completed(one, by) for one, by in zip(found, reversed(found), strict=True)]
+
+
+def _completed(one: Documents, by: Documents) -> Documents:
+    tags = one.tags
+    if tags in (None, EMPTY):
+        tags = (by.tags or EMPTY) if needs_tags(b"".join(pieces(one.policies))) else None
+    return structs.replace(
+        one, roles=by.roles if one.roles == EMPTY else one.roles, tags=tags, users=one.users or by.users
+    )
+
+
+def _in_service(directory: Path, now: bytes, service: str, report: Report) -> bytes:
+    """Return the policies of a directory in the service as it is now: `policies apply` changes policies only.
+
+    What the directory does not say of the service is Ranger's, and so are the grants of the sync job.
+    """
+    wanted, there = read_directory(directory), PolicyCollection.of_download(now)
+    known = set(map(policy_key, wanted.policies))
+    kept = [one for one in there.policies if is_creators_policy(one) and policy_key(one) not in known]
+    own, present = wanted.service, there.service
+    definition = msgspec.json.decode(now).get("serviceDef") if own.type == present.type else None
+    entry = structs.replace(
+        own,
+        definition=own.definition or definition,
+        zones=present.zones if own.zones is None else own.zones,
+        config=own.config or present.config,
+        tags=own.tags or present.tags,
+    )
+    try:
+        saved = reported(directory, replace(wanted, service=entry).as_saved(), report)
+        tag_policies = saved.tag_policies if own.tags else there.tag_policies
+        return PolicyCollection(entry, (*saved.policies, *kept), tag_policies).checked().download(service)
+    except InvalidInput as e:
+        raise InvalidInput(f"`{directory}` cannot be used: {e}") from None

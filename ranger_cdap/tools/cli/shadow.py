@@ -1,0 +1,118 @@
+"""`ranger-cdap shadow`: what enforcing would change, from an audit or recorded checks, and the policies against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ranger_cdap.cli.command import Command, CommandGroup
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.files import write_file
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
+from ranger_cdap.errors import UnsafeGrant
+from ranger_cdap.ranger.files.strict_text import write_json
+from ranger_cdap.tools.cli.shadow_sources import AUDIT, SOURCES, ShadowSource, read_report, require_evidence
+from ranger_cdap.tools.cli.shadow_text import print_report, report_document
+from ranger_cdap.tools.policies.needed_policies import NeededPolicy, needed_policies
+from ranger_cdap.tools.shadow.shadow_report import ShadowChange, ShadowRow, gaps
+
+
+@click.group("shadow", cls=CommandGroup, examples=("ranger-cdap shadow report",))
+def shadow() -> None:
+    """Show what enforcing would change, before it is enforced."""
+
+
+_audit = click.argument("audit", type=FILE, metavar="[FILE]...", nargs=-1)
+_source = click.option(
+    "--records", "source", type=click.Choice(list(SOURCES)), default=AUDIT.name,
+    show_default=True, callback=lambda _context, _parameter, given: SOURCES[given],
+    help="What FILE has: audit records of this program, Ranger's audit events of the predecessor, or recorded checks.",
+)  # fmt: skip
+
+
+@shadow.command(
+    "report",
+    cls=Command,
+    examples=(
+        "ranger-cdap shadow report",
+        "ranger-cdap shadow report /archive/records.jsonl.1 /archive/records.jsonl --out gaps.json",
+        "ranger-cdap shadow report --records predecessor cdap_ranger_audit.log --since 2026-11-01",
+    ),
+    exits={
+        ExitCode.OK: "enforcing everything would change none of these decisions",
+        ExitCode.NO: "it would change some",
+        ExitCode.INVALID_INPUT: "nothing shows that: no record is of an operation that is only reported, or lines were "
+        "rejected, or records could not be decided",
+        ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY],
+    },
+)
+@_audit
+@_source
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Write the policies that would close the gaps to a file, as JSON.",
+)  # fmt: skip
+@click.option("--since", metavar="TIME", help="Only records since a date, a time in UTC, or like `7d` (ago).")
+@click.option(
+    "--accept-allowed", is_flag=True, help="Exit with 0 if nothing is newly denied; what is newly allowed is wanted."
+)
+@click.option("--accept-undecided", is_flag=True, help="Exit with 0 although records could not be decided.")
+@policy_files
+@pass_invocation
+@click.pass_context
+def report_command(
+    context: click.Context,
+    invocation: Invocation,
+    audit: tuple[Path, ...],
+    source: ShadowSource,
+    out: Path | None,
+    since: str | None,
+    accept_allowed: bool,
+    accept_undecided: bool,
+    files: PolicyFiles | None,
+) -> None:
+    """Show per user and operation what would change once it is enforced: newly denied, with the missing privilege, and
+    newly allowed.
+
+    FILE are files of the sink `file`; default: `audit.file` and the files it was rotated to. Only records of
+    operations that `[enforce]` reports count.
+
+    A denial is marked as closed if current policies give what was missing. Records of versions that did not name what
+    is missing are listed by their reason. Lists of entities are not audited.
+
+    `--records predecessor` reads the audit of the Java predecessor, and `--records checks` recorded checks of CDAP:
+    bodies of `POST /cdap/v1/enforce` with their answer as `allowed`. Each is decided again, by today's policies, groups
+    and settings. An event of the predecessor names no operation: each that it may have been is compared. Records that
+    cannot be decided are counted by their reason.
+    """
+    found, rows = read_report(invocation, source, audit, files, since)
+    policies = _closing(invocation, rows)
+    if out is not None:
+        write_file(out, write_json({"policies": [policy.document() for policy in policies]}))
+    if invocation.as_json:
+        invocation.print_json(report_document(source, found, rows, policies))
+    else:
+        print_report(invocation, source, found, rows, policies)
+    counts = (row for row in rows if row.key.change is ShadowChange.DENIED or not accept_allowed)
+    if any(not row.closed for row in counts):
+        context.exit(ExitCode.NO)
+    require_evidence(source, found, accepts_undecided=accept_undecided)
+
+
+def _closing(invocation: Invocation, rows: Sequence[ShadowRow]) -> tuple[NeededPolicy, ...]:
+    """Return the policies that close the open gaps; a user name that is unsafe in a policy is left out, with a note."""
+    rights, left_out = [], dict[str, str]()
+    for right in gaps(rows):
+        try:
+            needed_policies([right], invocation.settings.cdap.instance)
+        except UnsafeGrant as e:
+            left_out[right[0]] = str(e)
+        else:
+            rights.append(right)
+    for why in left_out.values():
+        invocation.messages.print(f"note: no policy is proposed: {why}")
+    return needed_policies(rights, invocation.settings.cdap.instance)

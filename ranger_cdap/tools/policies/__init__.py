@@ -1,0 +1,1 @@
+"""Policies kept as files: changes, mistakes, and what an operation needs."""

@@ -1,0 +1,1 @@
+"""The roles of jobs, and what they change in Ranger."""

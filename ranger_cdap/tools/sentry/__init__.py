@@ -1,0 +1,1 @@
+"""Roles and privileges of Sentry, as roles and policies of Ranger."""

@@ -1,0 +1,1 @@
+"""Replays of recorded decisions: those of this plugin next to those that were made."""
