@@ -38,8 +38,9 @@ class AccessReplay:
         """Return the answer of `master.create`: that a preview was allowed before is known of no access."""
         if possible.check is None or user != self._decider.config.master:
             return None
-        decision = decide_create(self._mode, possible.check, Previews(), 0)
-        return answer_of_setting(user, possible.check, decision)
+        entity = possible.operation.entity
+        decision = decide_create(self._mode, possible.check, entity, Previews(), 0)
+        return answer_of_setting(user, possible.check, entity, decision)
 
 
 def _new(_entity: EntityId) -> Existence:

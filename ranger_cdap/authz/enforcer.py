@@ -11,16 +11,14 @@ from itertools import chain
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import LastWord
 from ranger_cdap.cdap.answer import Answer, Missing, denied
-from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Unknown
+from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Resolved, Unknown
 from ranger_cdap.cdap.checks.master import MasterCreate, MasterDecision, Previews, decide_create
 from ranger_cdap.cdap.enforcement import INVALID
-from ranger_cdap.cdap.entity import EntityId, ResourceMapping, inner_types, resolve_entity, type_of
+from ranger_cdap.cdap.entity import EntityId, ResolvedEntity, ResourceMapping, inner_types, resolve_entity, type_of
 from ranger_cdap.cdap.existence import ExistenceOf, unknown_existence
 from ranger_cdap.cdap.profile import SYNONYMS, Operation
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.forks import ForkLock
-
-Rows = tuple[tuple[Operation, EntityId], ...]
 
 _CREATE = "create"
 _INSTANCE = EntityId("instance", ())
@@ -107,17 +105,18 @@ class AccessEnforcer:
         is denied, and the reason names the defect.
         """
         try:
-            rows = self._rows(check, existence)
-            override = self._by_setting(user, check, client_ip, last_word)
+            resolved = self._resolved(check, existence)
         except InvalidInput as e:
             refused = denied(f"{_kind_of(check)}.{INVALID}", _INSTANCE, user, str(e))
-            rows, override = (), self._decider.record_override(refused, client_ip)
-        if override is not None:
+            override = self._decider.record_override(refused, client_ip)
             return Enforced(override.allowed, (override,))
-        answers = self._decider.check_rows(user, groups, rows, client_ip=client_ip, last_word=last_word)
+        by_setting = self._by_setting(user, check, resolved.target.entity, client_ip, last_word)
+        if by_setting is not None:
+            return Enforced(by_setting.allowed, (by_setting,))
+        answers = self._decider.check_rows(user, groups, _rows(resolved), client_ip=client_ip, last_word=last_word)
         enforced = Enforced(all(answer.allowed for answer in answers), tuple(answers))
         if enforced.allowed:
-            self._remember(user, check)
+            self._remember(user, check, resolved.target)
         return enforced
 
     def visible(
@@ -137,7 +136,7 @@ class AccessEnforcer:
                 if resolved.mapping is ResourceMapping.ITSELF:
                     itself.append((n, resolved.entity))
                     continue
-                rows = self._rows(CdapCheck(kind, tuple(parts), ()))
+                rows = _rows(self._resolved(CdapCheck(kind, tuple(parts), ())))
             except InvalidInput:
                 continue
             answers = self._decider.evaluate_rows(user, groups, rows)
@@ -149,27 +148,27 @@ class AccessEnforcer:
             of_each[n] = visibility.visible
         return VisibleEntities(of_each, lasting and all(visibility.lasting for visibility in visibilities))
 
-    def _rows(self, check: CdapCheck, existence: ExistenceOf | None = None) -> Rows:
+    def _resolved(self, check: CdapCheck, existence: ExistenceOf | None = None) -> Resolved:
         resolved = self._table.resolve(check, existence)
         self._count(resolved.unknown)
-        return tuple((operation.operation, operation.entity) for operation in resolved.operations)
+        return resolved
 
     def _by_setting(
-        self, user: str, check: CdapCheck, client_ip: str | None, last_word: LastWord | None
+        self, user: str, check: CdapCheck, entity: EntityId, client_ip: str | None, last_word: LastWord | None
     ) -> Answer | None:
         """Return the answer of `master.create` to a check of the master user; None if the policies decide. Audited."""
         if user != self._decider.config.master or self._decider.snapshot.engine is None:
             return None
         with self._lock:
-            decision = decide_create(self._mode, check, self._previews, int(self._clock() * 1000))
+            decision = decide_create(self._mode, check, entity, self._previews, int(self._clock() * 1000))
             self._previews = decision.previews
-        answer = answer_of_setting(user, check, decision)
+        answer = answer_of_setting(user, check, entity, decision)
         return answer and self._decider.record_override(answer, client_ip, last_word=last_word)
 
-    def _remember(self, user: str, check: CdapCheck) -> None:
+    def _remember(self, user: str, check: CdapCheck, target: ResolvedEntity) -> None:
         with self._lock:
             now = int(self._clock() * 1000)
-            self._previews = self._previews.remember(check, user, self._decider.config.master, now)
+            self._previews = self._previews.remember(check, target, user, self._decider.config.master, now)
 
     def _count(self, unknown: Collection[Unknown]) -> None:
         if unknown:
@@ -177,7 +176,11 @@ class AccessEnforcer:
                 self._unknown.update(unknown)
 
 
-def answer_of_setting(user: str, check: CdapCheck, decision: MasterDecision) -> Answer | None:
+def _rows(resolved: Resolved) -> list[tuple[Operation, EntityId]]:
+    return [(operation.operation, operation.entity) for operation in resolved.operations]
+
+
+def answer_of_setting(user: str, check: CdapCheck, entity: EntityId, decision: MasterDecision) -> Answer | None:
     """Return the answer of `master.create`; None if it leaves the check to the policies."""
     if decision.allowed is None:
         return None
@@ -185,7 +188,7 @@ def answer_of_setting(user: str, check: CdapCheck, decision: MasterDecision) -> 
     return Answer(
         allowed=decision.allowed,
         operation=SYNONYMS.get(name, name),
-        entity=resolve_entity(check.entity_type, check.id_parts).entity,
+        entity=entity,
         person=user,
         requirements=(),
         given_reason=decision.reason,

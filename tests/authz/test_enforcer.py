@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from ranger_cdap.cdap.checks.checks import CdapCheck, Unknown
 from ranger_cdap.cdap.checks.master import REMEMBERED_FOR, MasterCreate
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
-from ranger_cdap.cdap.entity import EntityId, parse_entity
+from ranger_cdap.cdap.entity import EntityId, from_cdap, parse_entity
 from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import load_profile
 from tests.authz.fixtures import Memory, authorizer, policy
@@ -67,6 +68,22 @@ CASES = [
 @pytest.mark.parametrize(("user", "asked", "allowed"), CASES)
 def test_a_check_is_decided_by_the_policies(user: str, asked: CdapCheck, allowed: bool) -> None:
     assert enforcer().enforce(user, asked).allowed is allowed
+
+
+def test_the_entity_of_a_check_is_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved: list[str] = []
+
+    def counted(cdap_type: str, id_parts: Sequence[str]) -> EntityId:
+        resolved.append(cdap_type)
+        return from_cdap(cdap_type, id_parts)
+
+    asked, _ = preview_world()
+    monkeypatch.setattr("ranger_cdap.cdap.entity.from_cdap", counted)
+    for user in ("alice", MASTER):
+        for each in (check(*KV, GET), check(*APP, PREVIEW), check(*APP, CREATE)):
+            asked.enforce(user, each)
+            assert resolved == [each.entity_type], (user, each)
+            resolved.clear()
 
 
 def test_a_denial_is_a_sentence_with_what_is_missing() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.docs.markdown_pages import ROOT
 
 CEILING: Final = {
-    "statements": 33_402,
+    "statements": 33_403,
     "commands": 45,
     "options": 132,
     "settings": 151,

@@ -27,7 +27,7 @@ from ranger_cdap.cdap.checks.check_table import (
 )
 from ranger_cdap.cdap.context import ROLES
 from ranger_cdap.cdap.creations import load_creations
-from ranger_cdap.cdap.entity import EntityId, ResourceMapping, entity_type, resolve_entity, type_of
+from ranger_cdap.cdap.entity import EntityId, ResolvedEntity, ResourceMapping, entity_type, resolve_entity, type_of
 from ranger_cdap.cdap.existence import Existence, ExistenceOf
 from ranger_cdap.cdap.profile import Operation, Profile, parse_privilege
 from ranger_cdap.errors import InvalidEntity, InvalidInput
@@ -83,8 +83,9 @@ class CheckedOperation(msgspec.Struct, frozen=True):
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """Operations that must all be allowed (at least one), and the unknown elements to count."""
+    """Entity of a check, the operations that must all be allowed (at least one), and the unknown elements to count."""
 
+    target: ResolvedEntity
     operations: tuple[CheckedOperation, ...]
     unknown: frozenset[Unknown] = frozenset()
 
@@ -125,7 +126,7 @@ class CheckTable:
             unknown |= {not_known} if not_known else set()
             for operation in rows:
                 operations[operation.name, operation.alternatives] = CheckedOperation(operation, entity)
-        return Resolved(tuple(operations.values()), frozenset(unknown))
+        return Resolved(resolved, tuple(operations.values()), frozenset(unknown))
 
     def list_row(self, kind: str) -> Operation:
         """Return the row that decides which entities of that type a list shows; the instance, in no list, is seen."""

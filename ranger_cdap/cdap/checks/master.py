@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from ranger_cdap.cdap.checks.check_table import calling_methods
 from ranger_cdap.cdap.checks.checks import CdapCheck
-from ranger_cdap.cdap.entity import EntityId, ResourceMapping, resolve_entity
+from ranger_cdap.cdap.entity import EntityId, ResolvedEntity, ResourceMapping
 
 CREATE = "STANDARD.CREATE"
 PREVIEW = "APPLICATION.PREVIEW"
@@ -52,21 +52,18 @@ class Previews:
 
     by_application: Mapping[EntityId, Preview] = field(default_factory=dict)
 
-    def remember(self, check: CdapCheck, user: str, master: str, now: int) -> Previews:
+    def remember(self, check: CdapCheck, target: ResolvedEntity, user: str, master: str, now: int) -> Previews:
         """Return the previews with `check` added, if it is a preview just allowed to a user other than the master.
 
-        An application that was created stays used: another preview of it does not allow a second creation.
-
-        Raises:
-            InvalidEntity: the parts do not fit the entity type.
+        An application that was created stays used: another preview of it does not allow a second creation. `target` is
+        the resolved entity of the check.
         """
-        resolved = resolve_entity(check.entity_type, check.id_parts)
-        application = resolved.entity
+        application = target.entity
         if (
             PREVIEW not in check.permissions
             or user == master
             or check.child_type is not None
-            or resolved.mapping is not ResourceMapping.ITSELF
+            or target.mapping is not ResourceMapping.ITSELF
             or application.type != "application"
         ):
             return self
@@ -101,16 +98,14 @@ class MasterDecision:
     previews: Previews
 
 
-def decide_create(mode: MasterCreate, check: CdapCheck, previews: Previews, now: int) -> MasterDecision:
+def decide_create(
+    mode: MasterCreate, check: CdapCheck, entity: EntityId, previews: Previews, now: int
+) -> MasterDecision:
     """Return the decision of the setting `master.create` on a check of the master user.
 
     Checks that create nothing in a user namespace are left to the policies, as is creating a dataset and the namespace
-    itself, unless a preview does so. No policy can allow what the setting denies.
-
-    Raises:
-        InvalidEntity: the parts do not fit the entity type.
+    itself, unless a preview does so. No policy can allow what the setting denies. `entity` is the resolved one.
     """
-    entity = resolve_entity(check.entity_type, check.id_parts).entity
     if CREATE not in check.permissions or entity.namespace in (None, SYSTEM):
         return MasterDecision(None, "", previews)
     made = (check.child_type or check.entity_type).upper()

@@ -11,9 +11,11 @@ from ranger_cdap.cdap.checks.master import (
     PREVIEW,
     REMEMBERED_FOR,
     MasterCreate,
+    MasterDecision,
     Previews,
     decide_create,
 )
+from ranger_cdap.cdap.entity import resolve_entity
 
 RANDOM = "d812fc2c-e560-11f1-ab25-02fc00000001"
 START = "DefaultNamespaceAdmin.create DefaultPreviewRunner.startPreview PreviewRunnerService.run"
@@ -27,11 +29,16 @@ def create(kind: str, *parts: str, child: str | None = None, hint: str | None = 
 
 def previewed(name: str = RANDOM, *, user: str = "alice", at: int = NOON, before: Previews = NONE) -> Previews:
     check = CdapCheck("APPLICATION", ("ns1", name, "-SNAPSHOT"), (PREVIEW,))
-    return before.remember(check, user, "root", at)
+    return before.remember(check, resolve_entity(check.entity_type, check.id_parts), user, "root", at)
+
+
+def decided(mode: str, check: CdapCheck, previews: Previews, now: int) -> MasterDecision:
+    entity = resolve_entity(check.entity_type, check.id_parts).entity
+    return decide_create(MasterCreate(mode), check, entity, previews, now)
 
 
 def allowed(mode: str, check: CdapCheck, previews: Previews, now: int = NOON) -> bool | None:
-    return decide_create(MasterCreate(mode), check, previews, now).allowed
+    return decided(mode, check, previews, now).allowed
 
 
 PREVIEWED = create("APPLICATION", "ns1", RANDOM, "-SNAPSHOT")
@@ -82,7 +89,7 @@ def test_what_the_master_may_create_by_each_setting(
 
 
 def test_a_preview_creates_its_application_once() -> None:
-    first = decide_create(MasterCreate.PREVIEW, PREVIEWED, previewed(), NOON + 1)
+    first = decided("preview", PREVIEWED, previewed(), NOON + 1)
     asked_again = previewed(at=NOON + 2, before=first.previews)
 
     assert first.allowed
@@ -112,7 +119,7 @@ def test_a_preview_of_the_master_itself_allows_nothing() -> None:
     ],
 )
 def test_only_a_preview_of_an_application_is_remembered(check: CdapCheck) -> None:
-    assert NONE.remember(check, "alice", "root", NOON) == NONE
+    assert NONE.remember(check, resolve_entity(check.entity_type, check.id_parts), "alice", "root", NOON) == NONE
 
 
 def test_memory_is_bounded_and_what_does_not_fit_is_denied() -> None:
@@ -144,7 +151,7 @@ def test_each_creation_was_preceded_by_a_preview_of_its_own_within_the_hour(
             previews = previewed(name, at=now, before=previews)
             asked[name] = now
             continue
-        decision = decide_create(MasterCreate.PREVIEW, create("APPLICATION", "ns1", name, "1"), previews, now)
+        decision = decided("preview", create("APPLICATION", "ns1", name, "1"), previews, now)
         previews = decision.previews
         if decision.allowed:
             assert now - asked.pop(name) < REMEMBERED_FOR

@@ -21,7 +21,7 @@ from ranger_cdap.cdap.checks.check_table import own_row
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable
 from ranger_cdap.cdap.checks.master import MasterCreate, Previews, decide_create
 from ranger_cdap.cdap.context import Context
-from ranger_cdap.cdap.entity import EntityId, parse_entity, resolve_entity, to_resource
+from ranger_cdap.cdap.entity import EntityId, ResolvedEntity, parse_entity, resolve_entity, to_resource
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.plan import plan
@@ -307,13 +307,17 @@ ROOT_HAS_ALL: Held = frozenset(
 ) | frozenset(("root", action, parse_entity("namespace:ns1")) for action in ("READ", "WRITE", "ADMIN", "EXECUTE"))
 
 
+def target(check: CdapCheck) -> ResolvedEntity:
+    return resolve_entity(check.entity_type, check.id_parts)
+
+
 def uploaded(application: str, held: Held, mode: MasterCreate, *, previews: bool) -> list[str]:
     """What is denied of a jar upload by alice, after which the master user finishes it."""
     ranger = Ranger(held)
     remembered = Previews()
     asks = CdapCheck("APPLICATION", ("ns1", application, "-SNAPSHOT"), ("APPLICATION.PREVIEW",))
     if previews and all(answer.allowed for answer in ranger.answers("alice", asks)):
-        remembered = remembered.remember(asks, "alice", "root", 0)
+        remembered = remembered.remember(asks, target(asks), "alice", "root", 0)
     reasons = []
     for call in RECORDED["application.deploy(jar upload)"].calls:
         kind, parts = call.entity
@@ -321,7 +325,7 @@ def uploaded(application: str, held: Held, mode: MasterCreate, *, previews: bool
         check = CdapCheck(kind, parts, call.permissions, call.child, call.hint)
         by = "alice" if kind == "NAMESPACE" else "root"
         if by == "root":
-            decision = decide_create(mode, check, remembered, 1)
+            decision = decide_create(mode, check, target(check).entity, remembered, 1)
             remembered = decision.previews
             if decision.allowed is not None:
                 reasons += [] if decision.allowed else [f"{kind} {decision.reason}"]
@@ -360,11 +364,11 @@ def test_allow_lets_everybody_deploy_who_sees_the_namespace() -> None:
 
 def test_a_preview_starts_and_makes_no_module_and_datasets_by_policies_only() -> None:
     start = RECORDED["preview.start"].calls[0]
-    remembered = Previews().remember(start.check, start.by, "root", 0)
+    remembered = Previews().remember(start.check, target(start.check), start.by, "root", 0)
     decided = []
     for call in RECORDED["preview.run"].calls:
         if call.permissions == ("STANDARD.CREATE",):
-            decision = decide_create(MasterCreate.PREVIEW, call.check, remembered, 1)
+            decision = decide_create(MasterCreate.PREVIEW, call.check, target(call.check).entity, remembered, 1)
             remembered = decision.previews
             decided.append((call.entity[0], decision.allowed))
 
