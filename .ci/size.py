@@ -1,12 +1,13 @@
-"""Measure the size of the product and compare it with the files in `.ci/size/`; `--write` writes them."""
+"""Measure the size of the product; as a program, print the table."""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,6 @@ from ranger_cdap.cli.main import command_line
 from ranger_cdap.config import Settings
 
 ROOT: Final = Path(__file__).parents[1]
-COMMITTED: Final = ROOT / ".ci" / "size"
 MOST_BRANCHES: Final = 15
 MOST_LINES: Final = 400
 _PRODUCT: Final = ("ranger_cdap", "spark_sync", ".ci")
@@ -49,24 +49,18 @@ def branches(function: ast.AST) -> int:
     return sum(isinstance(node, _BRANCHES) for node in ast.walk(function))
 
 
-def lists() -> dict[str, list[str]]:
-    """Return everything that a user meets by name, sorted: public names, settings, commands, options, terms."""
+def names() -> dict[str, int]:
+    """Return how much a user meets by name: public names, settings, commands, options, terms."""
     root = command_line()
-    named_commands = [(" ".join(words), command) for words, command in commands(root)]
-    glossary = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8").splitlines()
-    rows = (line.split("|")[1].strip() for line in glossary if line.startswith("| "))
-    named = {
-        "public-names": (f"{name}.{each}" for name in _PUBLIC for each in importlib.import_module(name).__all__),
-        "settings": _settings(),
-        "commands": (name for name, _ in named_commands),
-        "options": (
-            f"{name} {option}".strip()
-            for name, command in (("", root), *named_commands)
-            for option in _options(command)
-        ),
-        "glossary": (row for row in rows if row != "term" and not row.startswith("---")),
+    named_commands = [command for _, command in commands(root)]
+    glossary = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
+    return {
+        "public names": sum(len(importlib.import_module(name).__all__) for name in _PUBLIC),
+        "settings": sum(1 for _ in _settings()),
+        "commands": len(named_commands),
+        "options": sum(len(list(_options(command))) for command in (root, *named_commands)),
+        "terms": len(re.findall(r"^\| (?!term |---)", glossary, re.MULTILINE)),
     }
-    return {name: sorted(found) for name, found in named.items()}
 
 
 def _options(command: click.Command) -> Iterator[str]:
@@ -100,7 +94,7 @@ def table() -> dict[str, int]:
         ),
         f"functions above {MOST_BRANCHES} branches": sum(branches(each) > MOST_BRANCHES for each in functions),
         f"files above {MOST_LINES} lines": sum(text.count("\n") > MOST_LINES for text in texts.values()),
-        **{name: len(found) for name, found in lists().items()},
+        **names(),
     }
 
 
@@ -112,25 +106,5 @@ def _run(*command: str) -> str:
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout  # noqa: S603
 
 
-def files() -> Iterable[tuple[Path, str]]:
-    """Yield the committed files as they should be."""
-    yield COMMITTED / "table.txt", "".join(f"{count:>7,}  {name}\n" for name, count in table().items())
-    yield from ((COMMITTED / f"{name}.txt", "".join(f"{one}\n" for one in found)) for name, found in lists().items())
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write the files, or print the table and name those that differ; the exit code is then 1."""
-    differing = []
-    for path, text in files():
-        if "--write" in arguments:
-            path.write_text(text, encoding="utf-8")
-        elif not path.exists() or path.read_text(encoding="utf-8") != text:
-            differing.append(path.relative_to(ROOT))
-    sys.stdout.write((COMMITTED / "table.txt").read_text(encoding="utf-8"))
-    if differing:
-        sys.stderr.write(f"not what is committed: {', '.join(map(str, differing))}; run `make size` and commit it\n")
-    return 1 if differing else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.stdout.writelines(f"{count:>7,}  {name}\n" for name, count in table().items())
