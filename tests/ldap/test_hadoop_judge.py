@@ -9,6 +9,7 @@ import pytest
 
 from ranger_cdap.config import read_configuration
 from ranger_cdap.directory.group_directory import GroupDirectory
+from ranger_cdap.directory.posix_groups import PosixGroups
 from ranger_cdap.errors import GroupLookupFailed
 from ranger_cdap.ldap.plugin import ranger_cdap_group_sources
 from tests.config.test_core_site import LDAP, MAPPING, SECURITY, composite, configuration, core_site
@@ -103,7 +104,7 @@ def test_groups_are_those_that_hadoop_finds(server: SlapdServer, tmp_path: Path)
             settings = read_configuration(folder / "ranger-cdap.toml", {}).settings
             assert settings.hadoop.core_site is not None
             files.append(str(core_site(folder, properties)))
-            found = GroupDirectory.of(settings, ranger_cdap_group_sources())
+            found = GroupDirectory.of(settings, {**ranger_cdap_group_sources(), "posix": lambda _: PosixGroups()})
             ours += [known(found, user) for user in USERS]
             daves.append(known(found, "dave"))
         judge = Path(__file__).with_name("GroupJudge.java")
