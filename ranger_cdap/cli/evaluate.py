@@ -82,7 +82,7 @@ ONLY_RANGER_GROUPS = "use.only.rangerGroups"
     type=click.Choice(["safe", "ranger"]),
     default="safe",
     show_default=True,
-    help="`safe`: what cannot be evaluated allows nothing; `ranger`: it is decided like in Ranger's Java engine.",
+    help="`safe`: a condition that cannot be evaluated never grants access; `ranger`: like Ranger's Java engine.",
 )
 @click.option("--out", type=FILE, metavar="FILE", help="Output file; default: standard output.")
 @pass_invocation
@@ -101,10 +101,10 @@ def evaluate(
     """Evaluate requests against policies from a file; nothing is downloaded, cached or audited.
 
     Each line of the output answers one line of the input, in order, as JSON; docs/reference/eval.md lists the fields.
-    The exit code does not depend on the decisions: it is 1 if a line could not be read, whose answer is an error.
-    Problems with policies are reported on standard error. Without --tags a resource carries only the tags that its
-    request names, as with a plugin whose service has none; if there are tag policies, a warning is printed.
-    Conditions of plugins and in JavaScript are evaluated with `safe`; `ranger` answers as Java does without JavaScript.
+    The exit code does not depend on the decisions. It is 1 if a line could not be read; its answer is then an error.
+    Problems with policies are reported on standard error. Without --tags, a resource has only the tags named in its
+    request, and a warning is printed if there are tag policies. `safe` evaluates conditions of plugins and conditions
+    in JavaScript; `ranger` answers like Java without JavaScript.
     """
     keys = dict(map(_key_and_value, conf))
     options = read_options(keys, compatibility)

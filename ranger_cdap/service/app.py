@@ -69,7 +69,7 @@ class _ApiEndpoint(Endpoint):
                 call = replace(call, body=self._parsed(data))
         if self._waits(call):
             return await self.shares.wait(caller.name, self._route.handler, call)
-        if _so(self._route.works, call):
+        if _holds(self._route.works, call):
             return await self.shares.work(caller.name, self._route.handler, call)
         return self._route.handler(call)
 
@@ -98,7 +98,7 @@ class _ApiEndpoint(Endpoint):
 
     def _waits(self, call: HandlerCall) -> bool:
         """Return true if the handler may wait, so that it needs a thread for that."""
-        return self._state.authorizer.decider.has_decision_hooks or _so(self._route.waits, call)
+        return self._state.authorizer.decider.has_decision_hooks or _holds(self._route.waits, call)
 
 
 def _reader(takes: type) -> Callable[[bytes], object]:
@@ -114,7 +114,7 @@ def _reader(takes: type) -> Callable[[bytes], object]:
     return itself or read
 
 
-def _so(said: bool | Callable[[HandlerCall], bool], call: HandlerCall) -> bool:
+def _holds(said: bool | Callable[[HandlerCall], bool], call: HandlerCall) -> bool:
     return said if isinstance(said, bool) else said(call)
 
 

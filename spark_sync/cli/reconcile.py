@@ -43,7 +43,7 @@ _COMMANDS: Final = {Drift.OUTDATED: "sync regrant", Drift.UNKNOWN: "sync baselin
         "ranger-cdap sync reconcile --release dataset:ns1.purchases",
     ),
     exits={
-        ExitCode.OK: "no drift, or all of it settled",
+        ExitCode.OK: "no drift, or all of it resolved",
         ExitCode.NO: "drift",
         ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
     },
@@ -70,7 +70,7 @@ def reconcile(
     revoke: bool,
     entities: tuple[EntityId, ...],
 ) -> None:
-    """Compare ledger, inventory and Ranger; with an action, settle the matching drift of ENTITY, or of all entities.
+    """Compare ledger, inventory and Ranger; with an action, resolve the matching drift of ENTITY, or of all entities.
 
     Only the ledger is changed; the next run does the rest.
     """
