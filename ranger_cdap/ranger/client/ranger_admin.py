@@ -23,6 +23,7 @@ from ranger_cdap.ranger.client.http import AdminHttp, is_addressable, segment
 from ranger_cdap.ranger.client.ranger_roles import RoleClient
 from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.decode import decode_policy
+from ranger_cdap.ranger_model.json_text import decode
 from ranger_cdap.ranger_model.policy import Policy
 
 Json = dict[str, Any]
@@ -402,11 +403,10 @@ def _grant(grant: Grant, grantor: str, to: GranteeKind) -> Json:
 
 def json_object(raw: msgspec.Raw) -> Json:
     """Decode a raw JSON object."""
-    return msgspec.json.decode(raw, type=dict[str, Any])
+    return decode(raw, dict[str, Any])
 
 
 def _policy_list(body: bytes | None) -> list[msgspec.Raw]:
-    try:
-        return msgspec.json.decode(body or b"", type=list[msgspec.Raw])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise UnexpectedAnswer("Ranger Admin did not return a list of policies") from None
+    return decode(
+        body or b"", list[msgspec.Raw], lambda _: UnexpectedAnswer("Ranger Admin did not return a list of policies")
+    )

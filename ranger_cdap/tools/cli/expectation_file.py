@@ -14,6 +14,7 @@ from ranger_cdap.cdap.pattern import parse_pattern
 from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import Profile
 from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.ranger_model.json_text import Undecodable, convert
 
 _LARGEST: Final = 16 << 20
 ALLOWED: Final = "allowed"
@@ -82,11 +83,11 @@ def read_expectations(content: bytes, file: str) -> tuple[Expectation, ...]:
 
 def _expectation(file: str, number: int, given: object) -> Expectation:
     try:
-        written = msgspec.convert(given, _Expect)
+        written = convert(given, _Expect)
         related = {role: tuple(map(parse_pattern, entities)) for role, entities in written.takes_part.items()}
         context = Context(related, written.impersonate)
         entity = parse_entity(written.entity)
-    except (msgspec.ValidationError, InvalidInput) as e:
+    except (Undecodable, InvalidInput) as e:
         raise _refused(file, number, _one_line(e)) from None
     groups = tuple(written.groups)
     return Expectation(
