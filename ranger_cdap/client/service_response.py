@@ -23,7 +23,7 @@ from ranger_cdap.errors import (
     RangerCdapError,
     UnexpectedReply,
 )
-from ranger_cdap.ranger_model.json_text import Undecodable, decode, decode_or_none
+from ranger_cdap.ranger_model.json_text import decode_or_none
 from ranger_cdap.ranger_model.strict_json import decode_strictly
 
 T = TypeVar("T")
@@ -71,11 +71,9 @@ def read_reply(url: str, request: ServiceRequest[T], response: ServiceResponse, 
         raise _unexpected(url, "it is compressed")
     if response.request_id != request_id:
         raise _unexpected(url, "its `X-Request-Id` is not that of the request; a proxy must pass the header on")
-    try:
-        reply = decode(response.body, request.reply)
-        decode_strictly(response.body)
-    except Undecodable:
-        raise _unexpected(url, f"it is not a reply of `{request.path}`") from None
+    reply = decode_strictly(
+        response.body, request.reply, lambda _: _unexpected(url, f"it is not a reply of `{request.path}`")
+    )
     if problem := request.problem(reply, response.status):
         raise _unexpected(url, problem)
     return reply

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
-import msgspec
+from msgspec.json import Decoder, Encoder
 
-from ranger_cdap.ranger_model.json_text import Undecodable, decode
+from ranger_cdap.ranger_model.json_text import Refusal, T, Undecodable, decode
 
 LONGEST: Final = 1 << 20
 """Most bytes of a line that is parsed."""
@@ -27,37 +28,51 @@ NOT_ONE_OBJECT: Final = "not one JSON object"
 _LOOKED_THROUGH: Final = 16_384
 """Largest text, in bytes, in which a repeated field is searched by name, which takes some fifty times as long."""
 
-_decoder: Final = msgspec.json.Decoder()
-_encode: Final = msgspec.json.Encoder().encode
-
-
-class Repeated(Undecodable):
-    """Object with a repeated field."""
+_decoder: Final = Decoder()
+_encode: Final = Encoder().encode
 
 
 class BadLine(ValueError):
     """A line that is rejected; the message is the reason."""
 
 
-def decode_strictly(text: bytes, looked_through: int = _LOOKED_THROUGH) -> Any:
-    """Decode JSON text, in linear time.
+def decode_strictly(text: bytes, form: type[T] | Decoder[T], refuse: Refusal = Undecodable) -> T:
+    """Decode JSON text of a type, in linear time.
 
     Raises:
-        Repeated: an object has a field twice; the message names it if the text has at most `looked_through` bytes.
-        Undecodable: it cannot be read.
+        Undecodable: it cannot be read, or an object has a field twice; `refuse` makes another error of the reason.
     """
-    value = decode(text, _decoder)
-    if holds_all(value, text):
-        return value
+    found = decode(text, form, refuse)
+    refuse_repeated(decode(text, _decoder, refuse), text, refuse)
+    return found
+
+
+def refuse_repeated(
+    value: Any, text: bytes, refuse: Refusal = Undecodable, looked_through: int = _LOOKED_THROUGH
+) -> None:
+    """Refuse text of which the value lacks a field, because that came twice: each text has two quotation marks.
+
+    Raises:
+        Undecodable: the reason names the field if the text has at most `looked_through` bytes.
+    """
+    if _marks(_encode(value)) == _marks(text):
+        return
     with suppress(RecursionError):
         if len(text) <= looked_through:
-            json.loads(text, object_pairs_hook=_without_repetition)
-    raise Repeated("a field is repeated")
+            json.loads(text, object_pairs_hook=partial(_require_once, refuse))
+    raise refuse("a field is repeated")
 
 
-def holds_all(value: Any, text: bytes) -> bool:
-    """Return true if no field of the text was dropped in the value: each text in it has two quotation marks."""
-    return _marks(_encode(value)) == _marks(text)
+def text_of(line: bytes) -> str:
+    """Return the text of a line.
+
+    Raises:
+        BadLine: it is not UTF-8.
+    """
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadLine("not UTF-8") from None
 
 
 def read_object(line: str) -> dict[str, Any]:
@@ -69,13 +84,10 @@ def read_object(line: str) -> dict[str, Any]:
     try:
         if len(line) > LONGEST or len(text := line.encode()) > LONGEST:
             raise BadLine(f"longer than {LONGEST} bytes")
-        value = decode_strictly(text, LONGEST)
     except UnicodeEncodeError:
         raise BadLine("not UTF-8") from None
-    except Repeated as e:
-        raise BadLine(str(e)) from None
-    except Undecodable:
-        raise BadLine(NOT_ONE_OBJECT) from None
+    value = decode(text, _decoder, lambda _: BadLine(NOT_ONE_OBJECT))
+    refuse_repeated(value, text, BadLine, LONGEST)
     if not isinstance(value, dict):
         raise BadLine(NOT_ONE_OBJECT)
     if line.count("{") + line.count("[") > DEEPEST and _is_deeper(value, DEEPEST):
@@ -95,11 +107,11 @@ def _marks(text: bytes) -> int:
     return text.count(b'"')
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> None:
+def _require_once(refuse: Refusal, pairs: list[tuple[str, Any]]) -> None:
     names: set[str] = set()
     for name, _ in pairs:
         if name in names:
-            raise Repeated(f"field {quoted(name)} is repeated")
+            raise refuse(f"field {quoted(name)} is repeated")
         names.add(name)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import msgspec
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from ranger_cdap.ranger_model.json_text import Undecodable, decode
+from ranger_cdap.ranger_model.json_text import Undecodable
 from ranger_cdap.ranger_model.strict_json import decode_strictly
 from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import Caller, Callers
@@ -104,13 +105,7 @@ def _reader(takes: type) -> Callable[[bytes], object]:
     """Return the parser of a body for that struct; a struct with `read` parses it itself."""
     itself: Callable[[bytes], object] | None = getattr(takes, "read", None)
     decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(takes)
-
-    def read(data: bytes) -> object:
-        body = decode(data, decoder)
-        decode_strictly(data)
-        return body
-
-    return itself or read
+    return itself or partial(decode_strictly, form=decoder)
 
 
 def _so(said: bool | Callable[[HandlerCall], bool], call: HandlerCall) -> bool:

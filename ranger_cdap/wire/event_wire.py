@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from ranger_cdap.ranger_model.json_text import Undecodable, decode
-from ranger_cdap.ranger_model.strict_json import Repeated, decode_strictly, holds_all
+from ranger_cdap.ranger_model.strict_json import decode_strictly, refuse_repeated
 from ranger_cdap.wire.json_body import Strict
 
 UNSTAMPED: Final = 1
@@ -106,8 +106,7 @@ class AuditRequest(msgspec.Struct, forbid_unknown_fields=True):
             Undecodable: it is not a list of records at all, or has a field twice.
         """
         raws = [bytes(raw) for raw in decode(data, _envelopes).records]
-        if not holds_all(_RawAuditRequest(list(map(msgspec.Raw, raws))), data):
-            raise Repeated("a field is repeated")
+        refuse_repeated(_RawAuditRequest(list(map(msgspec.Raw, raws))), data)
         return raws
 
 
@@ -222,8 +221,6 @@ def _strictly(raw: bytes) -> Record:
         version = decode(raw, _versions).v
         if version not in (UNSTAMPED, STAMPED) or type(version) is not int:
             raise BadRecord(Fault.VERSION, f"unknown version `{str(version)[:80]}`")
-        record = decode(raw, _records)
-        decode_strictly(raw)
+        return decode_strictly(raw, _records)
     except Undecodable as e:
         raise BadRecord(Fault.FORMAT, str(e)) from None
-    return record

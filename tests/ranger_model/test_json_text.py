@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.ranger.files.strict_text import parse_text
 from ranger_cdap.ranger_model.json_text import Undecodable, convert, decode, decode_or_none
-from ranger_cdap.ranger_model.strict_json import DEEPEST, BadLine, Repeated, decode_strictly, read_object
+from ranger_cdap.ranger_model.strict_json import DEEPEST, BadLine, decode_strictly, read_object, refuse_repeated
 
 
 class Form(msgspec.Struct):
@@ -152,6 +152,10 @@ def is_long(value: Any) -> bool:
     return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
+def of_bodies(text: bytes) -> Any:
+    return decode_strictly(text, msgspec.json.Decoder())
+
+
 def of_lines(text: bytes) -> Any:
     return read_object(text.decode("utf-8", "surrogateescape"))
 
@@ -160,7 +164,7 @@ def of_files(text: bytes) -> Any:
     return parse_text(text, ".json")
 
 
-@pytest.mark.parametrize("read", [decode_strictly, of_lines, of_files])
+@pytest.mark.parametrize("read", [of_bodies, of_lines, of_files])
 @given(text=strict_texts())
 @settings(max_examples=400, deadline=None)
 def test_a_strict_reader_accepts_what_python_does_without_what_parsers_take_differently(
@@ -172,7 +176,7 @@ def test_a_strict_reader_accepts_what_python_does_without_what_parsers_take_diff
         with pytest.raises((Undecodable, BadLine, InvalidInput)):
             read(text)
         return
-    if read is not decode_strictly and (
+    if read is not of_bodies and (
         depth_of(expected) > DEEPEST or (read is of_files and is_long(expected)) or not isinstance(expected, dict)
     ):
         with pytest.raises((BadLine, InvalidInput)):
@@ -185,7 +189,7 @@ def test_a_strict_reader_accepts_what_python_does_without_what_parsers_take_diff
 def test_a_field_that_is_repeated_very_deep_is_refused(depth: int) -> None:
     deep = b"[" * depth + b'{"a":1,"a":2}' + b"]" * depth
     with pytest.raises(Undecodable):
-        decode_strictly(deep)
+        of_bodies(deep)
 
 
 def test_the_repeated_field_is_named_where_that_is_quickly_found() -> None:
@@ -195,5 +199,5 @@ def test_the_repeated_field_is_named_where_that_is_quickly_found() -> None:
         (long, 100, "a field"),
         (long, 1 << 20, "field `a`"),
     ):
-        with pytest.raises(Repeated, match=f"^{said} is repeated$"):
-            decode_strictly(text, most)
+        with pytest.raises(BadLine, match=f"^{said} is repeated$"):
+            refuse_repeated(json.loads(text), text, BadLine, most)

@@ -184,12 +184,12 @@ class RangerAdmin:
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
         queries: list[Mapping[str, Any]] = [{}, *({"zoneName": name} for name in self._zones_of(service))]
         raws = {policy.id: raw for query in queries for raw, policy in self._pages(api, query)}
-        return [json_object(raw) for raw in raws.values()]
+        return [decode(raw, dict[str, Any]) for raw in raws.values()]
 
     def _zones_of(self, service: str) -> Iterator[str]:
         """Yield the names of the security zones that a service has resources in."""
         for raw in _policy_list(self._http.fetch(RangerClient.FIND_ZONES, {})):
-            zone = json_object(raw)
+            zone = decode(raw, dict[str, Any])
             if isinstance(zone.get("name"), str) and service in (zone.get("services") or {}):
                 yield zone["name"]
 
@@ -399,11 +399,6 @@ def _grant(grant: Grant, grantor: str, to: GranteeKind) -> Json:
         "replaceExistingPermissions": False,
         "isRecursive": False,
     }
-
-
-def json_object(raw: msgspec.Raw) -> Json:
-    """Decode a raw JSON object."""
-    return decode(raw, dict[str, Any])
 
 
 def _policy_list(body: bytes | None) -> list[msgspec.Raw]:

@@ -257,11 +257,9 @@ def readable(policy: Any) -> Json:
         raise InvalidInput("a policy is not a JSON object")
     try:
         kept = portable(policy)
-        convert(kept, Policy)
-    except Undecodable as e:
-        raise InvalidInput(f"policy `{policy.get('name', '')}` cannot be read: {e}") from None
     except (AttributeError, TypeError):
         raise InvalidInput(f"policy `{policy.get('name', '')}` cannot be read: its resources are no objects") from None
+    convert(kept, Policy, lambda why: InvalidInput(f"policy `{policy.get('name', '')}` cannot be read: {why}"))
     if not kept.get("name"):
         raise InvalidInput("a policy of the file has no name")
     for place, near, known in _misspelt(kept):

@@ -16,8 +16,8 @@ from typing import Any, Final
 import msgspec
 
 from ranger_cdap.errors import InvalidInput, reason
-from ranger_cdap.ranger_model.json_text import Undecodable
-from ranger_cdap.ranger_model.strict_json import DEEPEST, decode_strictly
+from ranger_cdap.ranger_model.json_text import decode
+from ranger_cdap.ranger_model.strict_json import DEEPEST, refuse_repeated
 
 LARGEST: Final = 64 << 20
 YAML_SUFFIXES: Final = frozenset({".yaml", ".yml"})
@@ -80,11 +80,12 @@ def _parse_json(content: bytes) -> Any:
     def line(found: re.Match[str]) -> str:
         return f"in line {content.count(_LINE_FEED, 0, int(found[1])) + 1}"
 
-    try:
-        return decode_strictly(content, LARGEST)
-    except Undecodable as e:
-        why = str(e).removeprefix("JSON is malformed: ")
-        raise InvalidInput(f"it is not JSON: {_PLACE.sub(line, why)}") from None
+    def refuse(why: str) -> InvalidInput:
+        return InvalidInput(f"it is not JSON: {_PLACE.sub(line, why.removeprefix('JSON is malformed: '))}")
+
+    value = decode(content, refuse=refuse)
+    refuse_repeated(value, content, refuse, LARGEST)
+    return value
 
 
 def _yaml() -> ModuleType:

@@ -181,7 +181,7 @@ class ShadowReport:
 
     def read(self, place: Place, text: bytes) -> None:
         """Count a line."""
-        line = _decoded(text)
+        line = decode_or_none(text, _Line) or decode_or_none(text, _Mark)
         if isinstance(line, _Mark):
             return
         if line is None:
@@ -276,7 +276,3 @@ def _missing(line: _Line) -> tuple[MissingPrivilege, ...]:
 
 def _is_known(one: MissingPrivilege) -> bool:
     return bool(one.actions) and _KNOWN_ACTIONS.issuperset(one.actions)
-
-
-def _decoded(text: bytes) -> _Line | _Mark | None:
-    return decode_or_none(text, _Line) or decode_or_none(text, _Mark)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ranger_cdap.ranger_model.document import Document
 from ranger_cdap.ranger_model.json_repair import without_any_null
-from ranger_cdap.ranger_model.json_text import UNREADABLE, Undecodable, convert, decode, why
+from ranger_cdap.ranger_model.json_text import UNREADABLE, convert, decode, why
 from ranger_cdap.ranger_model.policy import Policy
 from ranger_cdap.ranger_model.role import Role
 from ranger_cdap.ranger_model.service_def import AccessTypeDef, PolicyConditionDef, ResourceDef, ServiceDef
@@ -244,12 +244,12 @@ def read_document(body: bytes, kind: type[T], java_class: str) -> T:
     Raises:
         Refusal: not JSON, or not a `java_class`; 400 with the wording of Ranger's JSON library.
     """
-    try:
-        value = decode(body)
-    except Undecodable:
-        raise refuse_unreadable(
+    value = decode(
+        body,
+        refuse=lambda _: refuse_unreadable(
             "Unexpected end-of-input within/between Object entries", "JsonParseException", "com.fasterxml.jackson.core"
-        ) from None
+        ),
+    )
     try:
         return convert(without_any_null(value), kind, strict=False)
     except UNREADABLE as e:
