@@ -13,6 +13,7 @@ from ranger_cdap.audit.index_servers import IndexProduct, IndexServers, one_line
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError, ConfigError
+from ranger_cdap.ranger_model.json_text import decode
 
 _PRODUCT: Final = IndexProduct(
     "Elasticsearch", "audit.elasticsearch", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, accepts=lambda _: True
@@ -73,10 +74,8 @@ class ElasticsearchSink:
             self._check()
             return
         answer = self._servers.ask("POST", f"/{self._index}/_bulk", b"".join(_lines(records)), "application/x-ndjson")
-        try:
-            found = msgspec.json.decode(answer, type=_BulkAnswer)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise AuditSinkError(f"{self._servers.first} sends no answer of its bulk API: {one_line(answer)}") from None
+        said = f"{self._servers.first} sends no answer of its bulk API: {one_line(answer)}"
+        found = decode(answer, _BulkAnswer, lambda _: AuditSinkError(said))
         self._judge([item.index for item in found.items], records)
 
     def close(self) -> None:

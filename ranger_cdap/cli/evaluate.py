@@ -32,6 +32,7 @@ from ranger_cdap.ranger_model.decode import (
     decode_user_store,
 )
 from ranger_cdap.ranger_model.download import UserStore
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
 from ranger_cdap.ranger_model.tag import ServiceTags
 
 # Keys of the plugin's configuration, after `ranger.plugin.` or `ranger.plugin.<service type>.`.
@@ -144,11 +145,11 @@ def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> EvalAnswer | 
     """Answer one line; a line that cannot be read is answered with an error."""
     id_: int | str | None = None
     try:
-        fields = msgspec.json.decode(line, type=dict[str, Any])
+        fields = decode(line, dict[str, Any])
         id_ = given if isinstance(given := fields.get("id"), int | str) else None
         asked = read_request(fields)
         request = to_access_request(asked, now=time.time_ns() // 1_000_000)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidInput) as e:
+    except (Undecodable, InvalidInput) as e:
         return EvalError(id_, " ".join(str(e).split()))
     groups = GroupResolver({request.user or "": request.groups}, users.groups_of, names=engine.names)
     return to_answer(id_, engine.evaluate(groups.completed(request)))

@@ -33,6 +33,7 @@ from ranger_cdap.ranger.refresh.documents import Documents, needs_tags
 from ranger_cdap.ranger.refresh.fixed import documents
 from ranger_cdap.ranger.refresh.history import policies_at
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_tags, decode_user_store
+from ranger_cdap.ranger_model.json_text import decode
 
 POLICIES: Final = click.Path(path_type=Path)
 """A file or a directory of policies."""
@@ -237,14 +238,11 @@ def _beside(name: str) -> tuple[str, bytes]:
     """Return the kind and content of a download that stands beside policies."""
     path = Path(name)
     members = decoded(path, _members)
-    for member, (kind, decode) in _BESIDE.items():
+    for member, (kind, read) in _BESIDE.items():
         if member in members:
-            return kind, checked(path, decode)
+            return kind, checked(path, read)
     raise InvalidInput(f"`{path}` is no download of roles, tags or users, which may follow a file of policies")
 
 
 def _members(content: bytes) -> dict[str, msgspec.Raw]:
-    try:
-        return msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, ValueError, RecursionError) as e:
-        raise PolicySetError(f"not a JSON object: {e}") from None
+    return decode(content, dict[str, msgspec.Raw], lambda why: PolicySetError(f"not a JSON object: {why}"))

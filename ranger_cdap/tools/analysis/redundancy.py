@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
-from ranger_cdap.engine.view import ALL_USERS, ANY_USER, Path, PolicyEntry, decode_raw, gc_paused
+from ranger_cdap.engine.view import ALL_USERS, ANY_USER, Path, PolicyEntry, gc_paused
+from ranger_cdap.ranger_model.json_text import decode_or_none
 from ranger_cdap.tools.analysis.impact import DEFAULT_TIME, SearchBudget, finder_of
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, negated
@@ -173,7 +174,7 @@ class _RedundancySearch:
     def _without(self, given: _Given) -> PolicyEntry | None:
         """Return the policy as it is now without a principal of an item: compiled anew, for its order changes too."""
         removed = [*self._removed.get(id(given.entry), ()), ItemPrincipal(given.item.number, given.principal)]
-        document = policy_without(decode_raw(given.entry.raw), removed)
+        document = policy_without(decode_or_none(given.entry.raw), removed)
         if document is None:
             return None
         compiler, raw = self.space.view.compiler, msgspec.Raw(msgspec.json.encode(document))

@@ -26,7 +26,8 @@ from ranger_cdap.cli.ranger_changes import counted
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady
-from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, read_object
+from ranger_cdap.ranger_model.json_text import convert
+from ranger_cdap.ranger_model.strict_json import BadLine, read_object, text_of
 from ranger_cdap.tools.shadow.predecessor_audit import read_predecessor_line
 from ranger_cdap.tools.shadow.shadow_replay import Decide, RecordedAnswer, ShadowReplay, WhyUndecided, decide_by
 from ranger_cdap.tools.shadow.shadow_report import Evaluate, ShadowReport, ShadowRow, Target
@@ -148,13 +149,10 @@ def read_check_line(text: bytes) -> RecordedAnswer | WhyUndecided:
     Raises:
         BadLine: it is none; the message is the reason.
     """
-    try:
-        value = read_object(text.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise BadLine("not UTF-8") from None
+    value = read_object(text_of(text))
     if "entities" in value and "entity" not in value:
         return WhyUndecided.VISIBILITY
-    found = convert_strictly(value, AnsweredCheck)
+    found = convert(value, AnsweredCheck, BadLine)
     if found.principal.type.upper() != "USER" or not found.principal.name.strip():
         return WhyUndecided.NO_USER
     if found.allowed is None:

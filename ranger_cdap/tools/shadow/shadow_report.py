@@ -22,6 +22,7 @@ from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
 from ranger_cdap.engine import NO_POLICY
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.ranger_model.json_text import decode_or_none
 
 LAST_MOMENT: Final = 253_402_300_799_999
 """The last millisecond that has four digits for its year."""
@@ -180,7 +181,7 @@ class ShadowReport:
 
     def read(self, place: Place, text: bytes) -> None:
         """Count a line."""
-        line = _decoded(text)
+        line = decode_or_none(text, _Line) or decode_or_none(text, _Mark)
         if isinstance(line, _Mark):
             return
         if line is None:
@@ -275,14 +276,3 @@ def _missing(line: _Line) -> tuple[MissingPrivilege, ...]:
 
 def _is_known(one: MissingPrivilege) -> bool:
     return bool(one.actions) and _KNOWN_ACTIONS.issuperset(one.actions)
-
-
-def _decoded(text: bytes) -> _Line | _Mark | None:
-    try:
-        return msgspec.json.decode(text, type=_Line)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        pass
-    try:
-        return msgspec.json.decode(text, type=_Mark)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None

@@ -17,6 +17,7 @@ from ranger_cdap.engine import AccessRequest, ConditionContext, ConditionOutcome
 from ranger_cdap.engine.view import PACKAGE, Condition, ItemCompiler, Schedule, compile_schedule, date_script, read_date
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.json_text import decode
 from ranger_cdap.ranger_model.policy import PolicyItemCondition
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 
@@ -219,8 +220,8 @@ def _read(values: Iterable[str]) -> Iterator[Schedule]:
 
     for value in values:
         try:
-            yield compile_schedule(msgspec.json.decode(value, type=ValiditySchedule), lenient=True)
-        except (msgspec.MsgspecError, PolicySetError, ValueError, RecursionError):
+            yield compile_schedule(decode(value, ValiditySchedule), lenient=True)
+        except (PolicySetError, ValueError):
             continue
 
 
