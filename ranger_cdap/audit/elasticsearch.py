@@ -88,7 +88,7 @@ class ElasticsearchSink:
 
     def _judge(self, results: Sequence[_BulkResult], records: Sequence[AuditRecord]) -> None:
         if [result.id for result in results] != [record.id for record in records]:
-            raise AuditSinkError(f"{self._servers.first} does not tell of each record")
+            raise AuditSinkError(f"{self._servers.first} does not report on each record")
         failed = [result for result in results if not HTTPStatus.OK <= result.status < HTTPStatus.MULTIPLE_CHOICES]
         later = [result for result in failed if result.status not in _REJECTED]
         if later:

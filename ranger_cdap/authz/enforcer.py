@@ -26,7 +26,7 @@ _INSTANCE = EntityId("instance", ())
 
 @dataclass(frozen=True, slots=True)
 class Enforced:
-    """Result of a check, with the answers to the operations it stands for; denials name the missing privileges."""
+    """Result of a check, with the answers to the operations it maps to; denials name the missing privileges."""
 
     allowed: bool
     answers: tuple[Answer, ...]
@@ -63,7 +63,7 @@ class VisibleEntities:
 
 
 class AccessEnforcer:
-    """Enforcer of CDAP's checks, by the operations they stand for; safe to share between threads.
+    """Enforcer of CDAP's checks, by the operations they map to; safe to share between threads.
 
     `mode` decides what CDAP's master user may create in user namespaces (docs/explanation/master-user.md).
     """
@@ -95,7 +95,7 @@ class AccessEnforcer:
         final_check: FinalCheck | None = None,
         existence: ExistenceOf = unknown_existence,
     ) -> Enforced:
-        """Decide if the user may perform what the check stands for; audited.
+        """Decide if the user may perform what the check maps to; audited.
 
         `final_check` is called before the audit is written, if the check would be allowed and all of it is enforced.
         `existence` is asked where CDAP may be about to replace an entity: an existing one needs the operation that

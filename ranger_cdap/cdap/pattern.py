@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # every command reads patterns, few of them evaluate policies
 STAR = "*"
 
 MOST_STEPS = 200_000
-"""Effort after which telling the names of a level apart is given up."""
+"""Effort after which distinguishing the names of a level is given up."""
 
 MOST_ENTITIES = 5_000
 """Number of entities that may stand for one pattern."""
@@ -66,7 +66,7 @@ class EntityPattern(msgspec.Struct, frozen=True, order=True):
     def representatives(self, named: Mapping[str, NamedValues]) -> tuple[EntityId, ...] | None:
         """Return entities that match the pattern, one for each set of named values (by level) that some entity matches.
 
-        Names are those CDAP allows. None if there are too many, or too many ways to tell them apart.
+        Names are those CDAP allows. None if there are too many, or too many ways to distinguish them.
         """
         kind = entity_type(self.type)
         names: list[tuple[str, ...]] = []
@@ -190,7 +190,7 @@ class _Wildcards:
         return frozenset(found)
 
     def different(self, state: frozenset[int], characters: Iterable[str]) -> Iterator[str]:
-        """Yield the characters that the wildcards may tell apart here, and one for all others."""
+        """Yield the characters that the wildcards may distinguish here, and one for all others."""
         expected = {self._cells[position] for position in state}
         others = True
         for character in characters:

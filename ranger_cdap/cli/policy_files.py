@@ -2,7 +2,7 @@
 
 `FILE` and `DIR` in any form of policies; `ranger:` for those of Ranger Admin now; `history:7d` for those that this host
 used at a time; `cache:` for those it has cached, or `cache:DIR` for a copy of a plugin's cache. A file of policies may
-be followed by downloads of the rest, `policies.json,roles.json,tags.json,users.json`, which are told by their content.
+be followed by downloads of the rest, `policies.json,roles.json,tags.json,users.json`, identified by their content.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class PolicyFiles:
             return documents(read_policies(self.path, settings.ranger.service, report), **beside)
 
     def beside(self) -> dict[str, bytes]:
-        """Return the downloads that stand beside policies, by kind.
+        """Return the downloads that accompany policies, by kind.
 
         Raises:
             InvalidInput: a file cannot be read, or is not such a download or the second of its kind.
@@ -235,7 +235,7 @@ def ranger_documents(settings: Settings) -> Documents:
 
 
 def _beside(name: str) -> tuple[str, bytes]:
-    """Return the kind and content of a download that stands beside policies."""
+    """Return the kind and content of a download that accompanies policies."""
     path = Path(name)
     members = decoded(path, _members)
     for member, (kind, read) in _BESIDE.items():

@@ -1,6 +1,6 @@
 """The watermark of a directory of events: everything that was received before it is in a published file.
 
-The sync job reads it beside the files: anything that could contradict a record was journalled before it, so that the
+The sync job reads it with the files: anything that could contradict a record was journalled before it, so that the
 record can be decided as soon as the watermark has passed it. The id changes when the directory, and with it the
 journal, is lost.
 """

@@ -1,6 +1,6 @@
 """Watermarks of decision services: how far a run may decide, and the current time of their journals.
 
-A decision service writes a watermark beside its records and journalled checks: everything it received earlier is in a
+A decision service writes a watermark next to its records and journalled checks: everything it received earlier is in a
 readable file. So the watermark must be read before the files.
 """
 

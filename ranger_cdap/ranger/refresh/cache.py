@@ -1,7 +1,7 @@
 """Policy cache on disk, with names and formats of Ranger's Java plugins, and its age.
 
 Several processes may share a directory. Untrusted files are quarantined and reported, never used. Nor is a set older
-than one this host has used: the highest versions are kept beside it, so that restoring an old cache does not restore a
+than one this host has used: the highest versions are kept next to it, so that restoring an old cache does not restore a
 revoked right.
 """
 

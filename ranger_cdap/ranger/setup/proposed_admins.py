@@ -1,6 +1,6 @@
 """Administrators that CDAP proposes, by a property of `cdap-site.xml`, and those whom the settings accept.
 
-The decision service keeps the last proposal beside the cached policies; `setup` and `doctor` read it. A proposal alone
+The decision service keeps the last proposal next to the cached policies; `setup` and `doctor` read it. A proposal alone
 does nothing: only users whom `admin.from_cdap` names are accepted, and `setup` shows them before it changes Ranger.
 """
 

@@ -1,6 +1,6 @@
 """`FetchedKeys`: the current keys that sign tokens, as published by a key server (JWKS, RFC 7517).
 
-Laws: a request never waits for the key server: `find` uses the keys at hand. The server is polled every
+Laws: a request never waits for the key server: `find` uses the keys it has. The server is polled every
 `POLL_INTERVAL`, sooner for an unknown key, but never more than once in `PAUSE` seconds, whatever tokens contain. Its
 last response counts until the next one, or until there was none for `MAX_STALENESS`. A key serves one
 algorithm and only to verify: shared secrets, private keys and keys for other uses are skipped.

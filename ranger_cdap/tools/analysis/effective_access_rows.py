@@ -110,7 +110,7 @@ def _who(
     item: SymbolicItem | None,
     ruling: Ruling | None,
 ) -> tuple[str, ...]:
-    """Return the principals of the item whose access this is, all if none can be told from the others."""
+    """Return the principals of the item whose access this is, all if none can be distinguished from the others."""
     space, subject = found.space, found.scope.subject
     if ruling is None:
         given = space.view.privileged

@@ -93,7 +93,7 @@ def _is_partial(group: Sequence[ChangedAccess], search: BoundedSearch, inside: S
 
 
 def _who(group: Sequence[ChangedAccess], search: BoundedSearch) -> tuple[str, ...]:
-    """Return the principals of the item that the change concerns; all if none can be told from the others."""
+    """Return the principals of the item that the change concerns; all if none can be distinguished from the others."""
     item = group[0].source.item
     assert item is not None
     every = principals(item)

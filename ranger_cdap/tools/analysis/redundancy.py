@@ -172,7 +172,7 @@ class _RedundancySearch:
         return besides[key] if key in besides else self._reduced.get(key, entry)
 
     def _without(self, given: _Given) -> PolicyEntry | None:
-        """Return the policy as it is now without a principal of an item: compiled anew, for its order changes too."""
+        """Return the policy as it is now without a principal of an item: compiled again, for its order changes too."""
         removed = [*self._removed.get(id(given.entry), ()), ItemPrincipal(given.item.number, given.principal)]
         document = policy_without(decode_or_none(given.entry.raw), removed)
         if document is None:

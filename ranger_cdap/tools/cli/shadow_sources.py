@@ -79,7 +79,7 @@ def read_report(
 
 def _own_files(settings: Settings, source: ShadowSource) -> tuple[Path, ...]:
     if source is not AUDIT:
-        raise InvalidInput(f"`--records {source.name}` reads no files by itself; name them, like `{source.example}`")
+        raise InvalidInput(f"`--records {source.name}` needs files; name them, like `{source.example}`")
     chosen = tuple(rotated_files(settings.audit.file))
     if not chosen:
         raise InvalidInput(f"`{settings.audit.file}` does not exist; nothing was audited there")
@@ -130,7 +130,7 @@ def _reader(
 
 
 def _deciding(authorizer: Authorizer, mode: MasterCreate) -> Decide:
-    """Return how records are decided: by the policies at hand and the settings, with everything enforced.
+    """Return how records are decided: by the given policies and the settings, with everything enforced.
 
     What it returns raises NotReady if there are no policies.
     """
@@ -170,7 +170,7 @@ def read_check_line(text: bytes) -> RecordedAnswer | WhyUndecided:
 
 
 def _evaluating(authorizer: Authorizer) -> Evaluate:
-    """Return what the policies at hand say now, as they decide operations.
+    """Return what the given policies say now, as they decide operations.
 
     Raises:
         NotReady: there are no policies.

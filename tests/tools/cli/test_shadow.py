@@ -288,7 +288,7 @@ def test_records_that_cannot_be_decided_are_no_good_news(report: Report, form: s
 def test_a_replay_needs_files_and_policies(form: str, line: Any, tmp_path: Path, capsys: Any) -> None:
     policies = named(tmp_path)
     assert main(["shadow", "report", "--records", form, *policies]) == ExitCode.INVALID_INPUT
-    assert f"`--records {form}` reads no files by itself" in " ".join(capsys.readouterr().err.split())
+    assert f"`--records {form}` needs files" in " ".join(capsys.readouterr().err.split())
     assert main(["shadow", "report", "--records", form, str(tmp_path / "none"), *policies]) == ExitCode.INVALID_INPUT
     assert "cannot be read" in capsys.readouterr().err
     (tmp_path / "lines").write_text(f"{line('alice', True)}\n", encoding="utf-8")

@@ -226,7 +226,7 @@ def _read(values: Iterable[str]) -> Iterator[Schedule]:
 
 
 def _times(schedules: Iterable[Schedule]) -> Iterator[int]:
-    """Yield times at which schedules may change, and without recurrences all that can be told apart."""
+    """Yield times at which schedules may change, and without recurrences all that can be distinguished."""
     for schedule in schedules:
         edges = [edge for edge in (schedule.start, schedule.end) if edge]
         for edge in edges:
