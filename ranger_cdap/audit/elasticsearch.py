@@ -74,8 +74,11 @@ class ElasticsearchSink:
             self._check()
             return
         answer = self._servers.ask("POST", f"/{self._index}/_bulk", b"".join(_lines(records)), "application/x-ndjson")
-        said = f"{self._servers.first} sends no answer of its bulk API: {one_line(answer)}"
-        found = decode(answer, _BulkAnswer, lambda _: AuditSinkError(said))
+        found = decode(
+            answer,
+            _BulkAnswer,
+            lambda _: AuditSinkError(f"{self._servers.first} sends no answer of its bulk API: {one_line(answer)}"),
+        )
         self._judge([item.index for item in found.items], records)
 
     def close(self) -> None:

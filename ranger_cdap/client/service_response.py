@@ -53,9 +53,6 @@ class _ErrorMessage(msgspec.Struct):
     message: str
 
 
-_errors: Final[msgspec.json.Decoder[_ErrorMessage | str]] = msgspec.json.Decoder(_ErrorMessage | str)
-
-
 def read_reply(url: str, request: ServiceRequest[T], response: ServiceResponse, request_id: str) -> T:
     """Return the reply in the response to the request that was sent with that id.
 
@@ -100,7 +97,7 @@ def _error(url: str, response: ServiceResponse) -> RangerCdapError:
 
 def _message(body: bytes) -> str:
     """Return the sentence of an error: AuthZEN's text, or `message` of the others; empty if there is none."""
-    said = decode_or_none(body, _errors) or ""
+    said = decode_or_none(body, _ErrorMessage) or decode_or_none(body, str) or ""
     text = said if isinstance(said, str) else said.message
     return " ".join(text.replace("`", "'").split())[:_QUOTED]
 

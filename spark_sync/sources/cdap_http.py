@@ -64,8 +64,12 @@ class CdapHttp:
             CdapError: one of its subclasses, by the kind of failure.
         """
         body = self._call("GET", path, query=query)
-        said = f"the answer to `GET {path}` is not JSON; is `{self.url}` the address of a CDAP router?"
-        return decode(body, refuse=lambda _: CdapError(said))
+        return decode(
+            body,
+            refuse=lambda _: CdapError(
+                f"the answer to `GET {path}` is not JSON; is `{self.url}` the address of a CDAP router?"
+            ),
+        )
 
     def post(self, path: str, body: bytes, content_type: str) -> bytes:
         """Return CDAP's answer to a query that needs a body.

@@ -28,7 +28,6 @@ _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 _ELSEWHERE_NOT_TEXT: Final = re.compile(
     r"[-+]?(0o?[0-7]+|0x[0-9a-f]+|(\.[0-9]+|[0-9]+(\.[0-9]*)?)(e[-+]?[0-9]+)?)|y|n|[-+]?\.(inf|nan)", re.IGNORECASE
 )
-_LINE_FEED: Final = b"\n"
 _PLACE: Final = re.compile(r"\(byte ([0-9]+)\)")
 _TEXT_TAG: Final = "tag:yaml.org,2002:str"
 
@@ -78,7 +77,7 @@ def write_yaml(value: Any) -> bytes:
 
 def _parse_json(content: bytes) -> Any:
     def line(found: re.Match[str]) -> str:
-        return f"in line {content.count(_LINE_FEED, 0, int(found[1])) + 1}"
+        return f"in line {len(content[: int(found[1]) + 1].splitlines())}"
 
     def refuse(why: str) -> InvalidInput:
         return InvalidInput(f"it is not JSON: {_PLACE.sub(line, why.removeprefix('JSON is malformed: '))}")

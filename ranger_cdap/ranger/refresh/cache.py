@@ -208,9 +208,13 @@ class PolicyCache:
         return Versions() if self._allow_older else self._used()
 
     def _used(self) -> Versions:
-        said = f"policy cache `{self.path(_USED)}` cannot be read; remove it, and note why"
-        content = self._read(_USED)
-        return Versions() if content is None else decode(content, _versions_decoder, lambda _: CacheError(said))
+        if (content := self._read(_USED)) is None:
+            return Versions()
+        return decode(
+            content,
+            _versions_decoder,
+            lambda _: CacheError(f"policy cache `{self.path(_USED)}` cannot be read; remove it, and note why"),
+        )
 
     def _contact(self) -> LastContact | None:
         try:

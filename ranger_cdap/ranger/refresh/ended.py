@@ -17,8 +17,6 @@ _POLICIES = "policies"
 _ZONES = "securityZones"
 _TAGS = "tagPolicies"
 
-_NULL = b"null"
-
 _Members = dict[str, msgspec.Raw]
 _zones: Final[msgspec.json.Decoder[_Members | None]] = msgspec.json.Decoder(_Members | None)
 _policies: Final[msgspec.json.Decoder[list[msgspec.Raw] | None]] = msgspec.json.Decoder(list[msgspec.Raw] | None)
@@ -45,7 +43,7 @@ def _pruned(text: bytes, now: int) -> bytes | None:
         changed[_POLICIES] = kept
     if (tags := _inner(members.get(_TAGS), now)) is not None:
         changed[_TAGS] = tags
-    zones = decode(members.get(_ZONES, _NULL), _zones) or {}
+    zones = decode(members.get(_ZONES, b"null"), _zones) or {}
     pruned = {name: found for name, zone in zones.items() if (found := _inner(zone, now)) is not None}
     if pruned:
         changed[_ZONES] = msgspec.Raw(msgspec.json.encode({**zones, **pruned}))
@@ -61,7 +59,7 @@ def _inner(raw: msgspec.Raw | None, now: int) -> msgspec.Raw | None:
 
 def _kept(raw: msgspec.Raw | None, now: int) -> msgspec.Raw | None:
     """Return the list without its ended policies; None if it has none."""
-    policies = decode(raw or _NULL, _policies) or []
+    policies = decode(raw or b"null", _policies) or []
     kept = [policy for policy in policies if not _ended(policy, now)]
     return None if len(kept) == len(policies) else msgspec.Raw(msgspec.json.encode(kept))
 
