@@ -7,12 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pages import commands, errors, hooks, job_roles, operations, predecessor, python_api, requirements, settings
+from pages import (
+    commands,
+    endpoints,
+    errors,
+    hooks,
+    job_roles,
+    operations,
+    predecessor,
+    python_api,
+    requirements,
+    settings,
+)
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
 PAGES: Final[Mapping[str, tuple[str, Callable[[], str]]]] = {
     "command-line": ("The command line", commands.page),
     "configuration": ("All settings", settings.page),
+    "endpoints": ("Endpoints of the decision service", endpoints.page),
     "errors": ("Errors", errors.page),
     "hooks": ("Hooks", hooks.page),
     "job-roles": ("What job roles are allowed to do", job_roles.page),

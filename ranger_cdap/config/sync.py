@@ -19,7 +19,7 @@ class SourceSettings(Table, frozen=True):
     name: str
     """The name of the source in the ledger; never change it."""
     kind: str
-    """An event source: `audit`, `audit-kafka`, `audit-messaging`, `data-plane`, `http-access`, or one of a plugin."""
+    """An event source of [events.md](events.md), or one of a plugin."""
     path: Path | None = None
     """A directory of files, or a pattern of them."""
     callers: tuple[str, ...] = ()

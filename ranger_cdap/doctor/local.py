@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from ranger_cdap.audit import SinkFactory, check_audit
 from ranger_cdap.authz.config import AuthorizationConfig
@@ -65,27 +66,19 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
         yield note(check, "nothing is audited: `audit.sinks` is empty", "remove `audit.sinks` to audit to a file")
         return
     extras = ["decisions that cannot be audited are denied"] * audit.required + ["records are chained"] * audit.chain
-    where = ", ".join(_places(audit).get(name, f"`{name}`") for name in audit.sinks)
+    where = ", ".join(_shown(audit, name) for name in audit.sinks)
     yield well(check, "; ".join([f"records go to {where}", *extras]))
-    servers = {
-        "solr": ("Solr", audit.solr_username, audit.solr_password),
-        "elasticsearch": ("Elasticsearch", audit.elasticsearch_username, audit.elasticsearch_password),
-        "kafka": ("Kafka", audit.kafka_username, audit.kafka_password),
-        "hdfs": ("the file system", "", Secret("")),
-    }
-    for name, (title, username, password) in servers.items():
-        if name in audit.sinks:
-            yield _delivery(settings, name, sinks[name], title, password if username else None)
+    yield from (
+        _delivery(settings, name, sinks[name]) for name in audit.sinks if name != "file" and _settings_of(audit, name)
+    )
     yield from examine_audit_directories(settings, users)
 
 
-def _delivery(settings: Settings, name: str, sink_of: SinkFactory, title: str, password: Secret | None) -> Finding:
+def _delivery(settings: Settings, name: str, sink_of: SinkFactory) -> Finding:
     """Send an update without records: it proves address, TLS, account and collection or index, and adds nothing."""
-    check, audit = f"audit in {title}", settings.audit
-    if password is not None and password.problem:
-        return note(
-            check, f"not tried: {password.problem}", "run this as a user of a program that writes audit records as well"
-        )
+    check, own = f"audit sink `{name}`", _settings_of(settings.audit, name)
+    if own.get(f"{name}_username") and (problem := own[f"{name}_password"].problem):
+        return note(check, f"not tried: {problem}", "run this as a user of a program that writes audit records as well")
     try:
         with closing(sink_of(settings)) as sink:
             sink.write(())
@@ -93,26 +86,19 @@ def _delivery(settings: Settings, name: str, sink_of: SinkFactory, title: str, p
         return failed(
             check,
             str(e),
-            f"start {title}, or correct `audit.{name}_*`; until then records wait in `{audit.spool_dir}`",
+            f"start its server, or correct `audit.{name}_*`; until then records wait in `{settings.audit.spool_dir}`",
         )
-    return well(check, f"{_places(audit)[name]} accepts records")
+    return well(check, "it accepts records")
 
 
-def _places(audit: AuditSettings) -> Mapping[str, str]:
-    return {
-        "file": f"file `{audit.file}` ({_rotation(audit)})",
-        "solr": f"Solr `{audit.solr_url}`",
-        "elasticsearch": f"Elasticsearch `{audit.elasticsearch_url}`, index `{audit.elasticsearch_index}`",
-        "kafka": f"Kafka `{audit.kafka_bootstrap}`, topic `{audit.kafka_topic}`",
-        "hdfs": f"directory `{audit.hdfs_dir}`",
-        "log": "the log",
-    }
+def _settings_of(audit: AuditSettings, sink: str) -> Mapping[str, Any]:
+    return {name: getattr(audit, name) for name in audit.__struct_fields__ if f"{name}_".startswith(f"{sink}_")}
 
 
-def _rotation(audit: AuditSettings) -> str:
-    if not audit.file_max_bytes:
-        return "never rotated"
-    return f"rotated at {audit.file_max_bytes:,} bytes, {audit.file_keep} kept"
+def _shown(audit: AuditSettings, sink: str) -> str:
+    own = _settings_of(audit, sink).items()
+    values = [f"{name} = `{value}`" for name, value in own if value and not isinstance(value, Secret)]
+    return f"`{sink}`" + f" ({', '.join(values)})" * bool(values)
 
 
 def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:

@@ -6,11 +6,18 @@ from dataclasses import dataclass
 import msgspec
 
 import servicedef
-from ranger_cdap.cdap.entity import EntityId, entity_type, to_resource
+from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type, entity_types, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ANY, VISIBLE
 from ranger_cdap.engine import ANY_ACCESS, AccessRequest, Decision, MatchingScope, NamedValues, PolicyEngine
 from ranger_cdap.ranger_model.decode import decode_service_policies
+
+NAMES = {"namespace": "ns1", "application": "Shop", "program": "workflow.Nightly", "principal": "svc/host@EXAMPLE.COM"}
+
+
+def entity_of(kind: str) -> EntityId:
+    """An entity of that type; it and those above it are named `one`, if their level is not among `NAMES`."""
+    return entity_id(kind, [NAMES.get(level, "one") for level in entity_types()[kind].path[1:]])
 
 
 @dataclass(frozen=True)

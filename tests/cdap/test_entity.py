@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.cdap.entity import (
+    PROGRAM_TYPES,
     EntityId,
+    EntityType,
     ResolvedEntity,
     ResourceMapping,
     entity_id,
@@ -68,7 +70,22 @@ def test_a_resource_of_one_entity_names_it_and_any_other_names_none() -> None:
 
 def test_every_type_of_the_definition_is_an_entity_type_and_the_other_way_round() -> None:
     assert {kind.path for kind in entity_types().values()} == hierarchies(servicedef.service_definition())
-    assert {parse_entity(text).type for text, _ in RESOURCES} == set(entity_types())
+
+
+PROGRAM_NAME = rf"({'|'.join(sorted(PROGRAM_TYPES))})\.[$.a-zA-Z0-9_-]+"
+
+
+@pytest.mark.parametrize("kind", entity_types().values(), ids=lambda kind: kind.name)
+@given(data=st.data())
+def test_every_entity_has_one_resource_and_one_text(kind: EntityType, data: st.DataObject) -> None:
+    levels = zip(kind.path[1:], kind.patterns, strict=True)
+    patterns = [PROGRAM_NAME if level == "program" else pattern for level, pattern in levels]
+    entity = entity_id(kind.name, [data.draw(st.from_regex(pattern, fullmatch=True)) for pattern in patterns])
+    resource = dict(zip(kind.path, ("cdap", *entity.parts), strict=True))
+
+    assert to_resource(entity, "cdap") == resource
+    assert from_resource(resource) == ("cdap", entity)
+    assert parse_entity(str(entity)) == entity
 
 
 FROM_CDAP = [

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import servicedef
 from ranger_cdap.authz.answer_documents import as_document
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.profile import Profile, load_profile, parse_privilege, profile_names
 from ranger_cdap.cdap.requirements import (
@@ -24,16 +23,12 @@ from ranger_cdap.cdap.requirements import (
     with_sentence,
 )
 from ranger_cdap.cli.main import main
+from tests.cdap.fixtures import entity_of
 
 SENTENCES = requirement_sentences()
 ASKS = load_requirements().asks
 PROFILES = [load_profile(name) for name in profile_names()]
 DEFAULT = load_profile("default")
-NAMES = {"program": "workflow.W", "principal": "alice@EXAMPLE.COM"}
-
-
-def entity_of(kind: str) -> EntityId:
-    return EntityId(kind, tuple(NAMES.get(level, "ns1") for level in entity_types()[kind].path[1:]))
 
 
 @pytest.fixture(scope="module")

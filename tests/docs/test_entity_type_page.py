@@ -18,20 +18,14 @@ COPIED = (".ci", "ranger_cdap", "servicedef", "spark_sync", "tests", "docs", "ex
 
 
 def edit(file: Path, block: Block) -> None:
-    """Do what the page says with the block: put it among the resources, behind the tables, or in the place of lines."""
+    """Do what the page says with the block: put it among the resources, or behind the tables."""
     text = file.read_text(encoding="utf-8")
     if block.language == "json":
         document = json.loads(text)
         document["resources"].append(json.loads(block.text))
         text = json.dumps(document, indent=2) + "\n"
-    elif block.language == "toml":
-        text += f"\n{block.text}"
     else:
-        old, new = (
-            "".join(line[1:] for line in block.text.splitlines(keepends=True) if line.startswith(sign)) for sign in "-+"
-        )
-        assert text.count(old) == 1, f"{block}: the lines to be replaced are not in {file.name}"
-        text = text.replace(old, new)
+        text += f"\n{block.text}"
     file.write_text(text, encoding="utf-8")
 
 
@@ -65,5 +59,5 @@ def test_the_page_step_by_step(tmp_path: Path) -> None:
     tests, shown = next(block for block in blocks(PAGE, "sh") if "pytest" in block.text).text.splitlines()
     assert " passed" in run(f"{tests} -p no:cacheprovider")
     assert "dashboard.create" in run(shown)
-    assert len(edits) == 8
+    assert len(edits) == 5
     assert "dashboard" not in (ROOT / "ranger_cdap" / "cdap" / "entities.toml").read_text(encoding="utf-8")

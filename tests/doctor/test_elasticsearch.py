@@ -19,7 +19,7 @@ URL = "https://es.test:9200"
 PASSWORD = "Es-Passw0rd"
 
 
-def found(directory: Path, password: Secret = Secret(PASSWORD)) -> Finding:  # noqa: B008 - immutable
+def examined(directory: Path, password: Secret) -> dict[str, Finding]:
     audit = AuditSettings(
         sinks=("elasticsearch",),
         elasticsearch_url=URL,
@@ -28,19 +28,24 @@ def found(directory: Path, password: Secret = Secret(PASSWORD)) -> Finding:  # n
         spool_dir=directory,
     )
     settings = Settings(audit=audit)
-    findings = examine_audit(settings, Users.of(settings))
-    (finding,) = (one for one in findings if one.check == "audit in Elasticsearch")
-    return finding
+    return {one.check: one for one in examine_audit(settings, Users.of(settings))}
+
+
+def found(directory: Path, password: Secret = Secret(PASSWORD)) -> Finding:  # noqa: B008 - immutable
+    return examined(directory, password)["audit sink `elasticsearch`"]
+
+
+def test_the_settings_of_a_sink_are_shown_without_its_password(tmp_path: Path) -> None:
+    seen = examined(tmp_path, Secret(PASSWORD))["audit"].seen
+    given_ = f"elasticsearch_url = `{URL}`, elasticsearch_index = `ranger_audits`, elasticsearch_username = `audit`"
+    assert seen == f"records go to `elasticsearch` ({given_})"
 
 
 @responses.activate
 def test_an_index_that_is_there_is_well(tmp_path: Path) -> None:
     responses.get(f"{URL}/ranger_audits/_mapping", json={"ranger_audits": {}})
     finding = found(tmp_path)
-    assert (finding.health, finding.seen) == (
-        Health.WELL,
-        f"Elasticsearch `{URL}`, index `ranger_audits` accepts records",
-    )
+    assert finding.health is Health.WELL
     assert [call.request.method for call in responses.calls] == ["GET"]
 
 

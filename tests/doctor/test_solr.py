@@ -50,7 +50,7 @@ def found(directory: Path, url: str, password: Secret = Secret(PASSWORD)) -> Fin
         sinks=("solr",), solr_url=url, solr_username="audit", solr_password=password, spool_dir=directory
     )
     settings = Settings(audit=audit)
-    (finding,) = (one for one in examine_audit(settings, Users.of(settings)) if one.check == "audit in Solr")
+    (finding,) = (one for one in examine_audit(settings, Users.of(settings)) if one.check == "audit sink `solr`")
     return finding
 
 

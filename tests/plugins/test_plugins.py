@@ -84,7 +84,7 @@ SINKS = {"file", "log", "solr", "elasticsearch"}
 
 def test_sinks_come_through_the_hook() -> None:
     assert set(audit_sinks(plugin_manager(entry_points=False))) == SINKS
-    assert set(audit_sinks(plugin_manager())) == {*SINKS, "hdfs", "kafka"}
+    assert set(audit_sinks(plugin_manager())) > SINKS
 
 
 def test_a_plugin_adds_a_sink_but_cannot_replace_one() -> None:

@@ -1,4 +1,4 @@
-"""The pages on the decision service name every endpoint and role, and the settings of tokens and proxies."""
+"""The pages on the decision service name every role, and the settings of tokens and proxies."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ import msgspec
 import pytest
 
 from ranger_cdap.config import JwtSettings, PluginSettings, ProxySettings
-from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import SHORTEST_SECRET, CallerRole
 from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.signing_keys import POLL_INTERVAL
-from ranger_cdap.service.table import ROUTES
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "decision-service.md").read_text(encoding="utf-8")
-GENERIC = (DOCS / "reference" / "decision-api.md").read_text(encoding="utf-8")
 REVOKING = (DOCS / "explanation" / "revocation.md").read_text(encoding="utf-8")
 
 
@@ -41,12 +38,6 @@ def test_its_limits_are_those_of_the_service() -> None:
 def test_every_role_is_named() -> None:
     assert [role for role in CallerRole if f"| `{role}` |" not in PAGE] == []
     assert f"at least {SHORTEST_SECRET} characters" in PAGE
-
-
-@pytest.mark.parametrize("row", ROUTES, ids=[row.path for row in ROUTES])
-def test_every_endpoint_is_named(row: ApiRoute) -> None:
-    page = GENERIC if row.path.startswith(("/authz/", "/access/")) else PAGE
-    assert f"{row.path}`" in page
 
 
 def test_the_longest_times_are_those_of_the_defaults() -> None:

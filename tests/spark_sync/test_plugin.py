@@ -9,8 +9,9 @@ from ranger_cdap.errors import PluginError
 from ranger_cdap.plugins.hookspecs import hookimpl
 from ranger_cdap.plugins.manager import plugin_manager
 from spark_sync.sources import registry
+from spark_sync.sources.built_in import built_in_sources
 
-BUILT_IN = {"audit", "audit-kafka", "audit-messaging", "data-plane", "http-access"}
+BUILT_IN = set(built_in_sources())
 
 
 class Offers:

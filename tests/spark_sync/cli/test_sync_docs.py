@@ -17,7 +17,8 @@ from spark_sync.ledger.life import State
 from spark_sync.reconcile.drift import Drift
 from tests.spark_sync.reconcile.drift_fixtures import APP, BEGUN, row
 
-TEXT = (Path(__file__).parents[3] / "docs" / "how-to" / "operate-the-sync.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+TEXT = (DOCS / "how-to" / "operate-the-sync.md").read_text(encoding="utf-8")
 PURCHASES = EntityId("dataset", ("ns1", "purchases"))
 
 
@@ -38,9 +39,8 @@ def test_the_ranks_of_the_sources() -> None:
     pytest.importorskip("pyspark")
     from spark_sync.sources.registry import event_sources
 
-    section = TEXT.split("## When an event is decided\n")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| (`.+`) \| (\d+) \|$", section, re.MULTILINE)
-    said = {kind: int(rank) for kinds, rank in rows for kind in re.findall(r"`([^`]+)`", kinds)}
+    text = (DOCS / "reference" / "events.md").read_text(encoding="utf-8")
+    said = {kind: int(rank) for kind, rank in re.findall(r"^\| `([^`]+)` \|.*\| (\d+) \|.*\|$", text, re.MULTILINE)}
     assert said == {kind: source.rank for kind, source in event_sources().items()}
 
 

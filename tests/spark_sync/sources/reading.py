@@ -12,20 +12,15 @@ from spark_sync.ingest.dead_letters import DeadLetter
 from spark_sync.ingest.file_slices import slices_of
 from spark_sync.ingest.reading import Line, LinesRead, SourceReader
 from spark_sync.ledger.event import EntityEvent, Outcome, Stage
-from spark_sync.sources import audit, data_plane, http_access, line_reader
-from spark_sync.sources.line_reader import LineReader, LineReading
+from spark_sync.sources import line_reader
+from spark_sync.sources.built_in import built_in_sources
+from spark_sync.sources.line_reader import LineReading
 from spark_sync.sources.registry import event_sources
 from spark_sync.sources.regular_files import list_files
 
 NOW = 1_900_000_000_000
 
-READERS: dict[str, LineReader] = {
-    "audit": audit.read,
-    "audit-kafka": audit.read,
-    "audit-messaging": audit.read,
-    "data-plane": data_plane.read,
-    "http-access": http_access.read,
-}
+READERS = {kind: source.reader for kind, source in built_in_sources().items()}
 
 Found = tuple[str, str, str, int]
 """What was created or deleted: kind, entity, user, time."""
