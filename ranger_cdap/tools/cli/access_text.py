@@ -19,10 +19,16 @@ from ranger_cdap.tools.questions.known_user import KnownUser, PolicyView
 WIDTH: Final = 100
 
 
-def wrapped(text: str, indent: str = "") -> list[str]:
-    """Return a text on lines of at most `WIDTH` columns, without control characters."""
-    safe = visible(text, keep="")
-    return textwrap.wrap(safe, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
+    """Return a text on lines of so many columns, without control characters; no name is broken, however long it is."""
+    return textwrap.wrap(
+        visible(text, keep=""),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def _blocks(
@@ -35,7 +41,7 @@ def _blocks(
         groups.setdefault(key, []).append(row)
     for group in groups.values():
         first = group[0]
-        yield from wrapped(head(first, [row.place for row in group]))
+        yield from wrapped(head(first, [row.resource for row in group]))
         yield from wrapped(by(first), "  ")
         for note in limits(first):
             yield from wrapped(note, "  ")
@@ -50,7 +56,7 @@ def user_lines(view: PolicyView, known: KnownUser, found: EffectiveAccess, most:
     shown = [row for row in allowed if row not in counted]
 
     def head(row: AccessRow, places: Sequence[str]) -> str:
-        may = "may have " if not row.witnesses else ""
+        may = "may have " if not row.examples else ""
         return f"{may}{', '.join(row.accesses)} on {', '.join(places)}"
 
     def by(row: AccessRow) -> str:
@@ -93,8 +99,8 @@ def pattern_lines(rows: Iterable[AccessRow]) -> list[str]:
 
 def _who_has(row: AccessRow, places: Sequence[str]) -> str:
     verb = "has" if len(row.who) == 1 else "have"
-    may = f"{verb} " if row.witnesses else "may have "
-    where = f"all of {row.place}" if row.whole else ", ".join(places)
+    may = f"{verb} " if row.examples else "may have "
+    where = f"all of {row.resource}" if row.whole else ", ".join(places)
     return f"{', '.join(row.who)} {may}{', '.join(row.accesses)} on {where}"
 
 
