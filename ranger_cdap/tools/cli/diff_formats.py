@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from ranger_cdap.cli.display import page_template, visible
 from ranger_cdap.tools.analysis.access_row import AccessRow
@@ -60,15 +57,6 @@ def table(report: DiffReport) -> str:
         for text in (f"by {row.by}", *notes(row)):
             lines += wrapped(text, "  ", WIDTH)
     return "\n".join(lines)
-
-
-# --- JSON -------------------------------------------------------------------------------------------------------------
-
-
-def json_document(report: DiffReport) -> str:
-    """Return the rows with all that is known of them."""
-    sections = {title.lower(): msgspec.to_builtins(rows) for title, rows in report.sections.items()}
-    return json.dumps({"service": report.service, **sections}, indent=2)
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------

@@ -147,21 +147,20 @@ def _document(row: Operation, need: RequiredPrivilege) -> dict[str, object]:
 
 
 def _additional(one: AdditionalPrivilege) -> dict[str, object]:
-    checks = [
-        {
-            "check": str(asked.check),
-            "entity": str(asked.entity),
-            "permissions": asked.check.permissions,
-            "hint": asked.check.hint,
-            "recorded": asked.recorded,
-        }
-        for asked in one.asked
-    ]
     return {
         "user": one.person,
         "capacity": one.capacity,
         "actions": one.actions,
         "entity": str(one.entity),
         "requirements": one.requirements,
-        "checks": checks,
+        "checks": [
+            {
+                "check": str(asked.check),
+                "entity": str(asked.entity),
+                "permissions": asked.check.permissions,
+                "hint": asked.check.hint,
+                "recorded": asked.recorded,
+            }
+            for asked in one.asked
+        ],
     }

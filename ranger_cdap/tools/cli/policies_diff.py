@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Final
 
 import click
 import msgspec
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cli.command import Command
@@ -31,7 +32,7 @@ from ranger_cdap.tools.analysis.impact import impact
 from ranger_cdap.tools.analysis.impact_rows import impact_rows
 from ranger_cdap.tools.analysis.row_text import Spelling
 from ranger_cdap.tools.cli.audit_report import RECORDS, audit_lines, known_groups, require_uses
-from ranger_cdap.tools.cli.diff_formats import DiffReport, json_document, markdown, on_one_line, page, table
+from ranger_cdap.tools.cli.diff_formats import DiffReport, markdown, on_one_line, page, table
 from ranger_cdap.tools.insights.facts import Period, read_facts
 from ranger_cdap.tools.insights.replay import Replayer, changed_rows
 from ranger_cdap.tools.questions.entity_spelling import entity_spelling
@@ -39,7 +40,10 @@ from ranger_cdap.tools.questions.impact_question import compared_accesses, compa
 
 FORMATS: Final[Mapping[str, Callable[[DiffReport], str]]] = {
     "table": table,
-    "json": json_document,
+    "json": lambda report: json.dumps(
+        {"service": report.service, **{title.lower(): to_builtins(rows) for title, rows in report.sections.items()}},
+        indent=2,
+    ),
     "markdown": markdown,
     "html": page,
 }

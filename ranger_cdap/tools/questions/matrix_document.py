@@ -93,13 +93,15 @@ def _actions(cell: MatrixCell, index: PolicyIndex) -> dict[str, object]:
 
 
 def _access(mark: ActionAccess, index: PolicyIndex) -> dict[str, object]:
-    found: dict[str, object] = {
+    return {
         "verdict": mark.verdict,
         "in_part": mark.in_part,
         "allowed_now": mark.allowed,
         "policy": index.document(mark.policy_id),
         "depends": mark.depends or None,
+        **(
+            {"parts": [{"example": str(one.example), **_access(one.access, index)} for one in mark.parts]}
+            if mark.parts
+            else {}
+        ),
     }
-    if mark.parts:
-        found["parts"] = [{"example": str(part.example), **_access(part.access, index)} for part in mark.parts]
-    return found
