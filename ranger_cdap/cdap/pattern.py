@@ -22,9 +22,10 @@ from ranger_cdap.cdap.entity import (
     EntityId,
     entity_id,
     entity_type,
+    split_entity,
     wrong_part_count,
 )
-from ranger_cdap.errors import InvalidEntity
+from ranger_cdap.errors import InvalidEntity, InvalidInput
 
 if TYPE_CHECKING:  # every command reads patterns, few of them evaluate policies
     from ranger_cdap.engine import NamedValues
@@ -110,11 +111,18 @@ def parse_pattern(text: str) -> EntityId | EntityPattern:
     Raises:
         UnknownEntityType, InvalidEntity: as `entity_pattern`.
     """
-    type_name, colon, rest = text.partition(":")
-    if not colon:
-        raise InvalidEntity(f"`{text}` is not an entity; write it as type:name, like `dataset:ns1.local*`")
-    count = len(entity_type(type_name).patterns)
-    return entity_pattern(type_name, tuple(rest.split(".", count - 1)) if count else ())
+    return entity_pattern(*split_entity(text))
+
+
+def recorded_pattern(type_name: str, resource: str) -> tuple[str, EntityId | EntityPattern] | None:
+    """Return instance and entity or pattern of an audit record, as `dataset` on `cdap/ns1/kv`; None if it is none."""
+    try:
+        levels = len(entity_type(type_name).path)
+        # A principal may contain the separator.
+        instance, *parts = resource.split("/", levels - 1)
+        return instance, entity_pattern(type_name, tuple(parts))
+    except InvalidInput:
+        return None
 
 
 def _valid_names(level: str) -> tuple[str, ...]:

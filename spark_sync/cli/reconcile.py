@@ -140,8 +140,6 @@ def to_json(finding: DriftFinding) -> dict[str, object]:
     return {
         "kind": finding.drift.value,
         "entity": str(finding.entity),
-        "type": finding.entity.type,
-        "parts": list(finding.entity.parts),
         "life": finding.number or None,
         "state": finding.life.state.value if finding.life else None,
         "creator": finding.life.creator if finding.life else None,

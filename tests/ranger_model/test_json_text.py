@@ -167,9 +167,7 @@ def of_files(text: bytes) -> Any:
 @pytest.mark.parametrize("read", [of_bodies, of_lines, of_files])
 @given(text=strict_texts())
 @settings(max_examples=400, deadline=None)
-def test_a_strict_reader_accepts_what_python_does_but_ambiguous_json(
-    read: Callable[[bytes], Any], text: bytes
-) -> None:
+def test_a_strict_reader_accepts_what_python_does_but_ambiguous_json(read: Callable[[bytes], Any], text: bytes) -> None:
     try:
         expected = plainly(text)
     except (ValueError, RecursionError):

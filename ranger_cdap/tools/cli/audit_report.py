@@ -99,7 +99,7 @@ def report_command(
     tables = (
         unused_privileges(index, facts, groups, cutoff),
         unused_policies(index, facts, cutoff),
-        repeated_denials(facts),
+        repeated_denials(facts, invocation.settings.cdap.instance),
         stopped_users(index, facts, groups, cutoff),
     )
     _present(invocation, InsightReport.of(facts, read.period, groups, tables, now=time.time_ns() // 1_000_000))

@@ -122,7 +122,7 @@ def _document(outcome: ExpectationResult) -> dict[str, object]:
         "user": asked.user,
         "groups": asked.groups,
         "operation": asked.operation,
-        "entity": {"type": asked.entity.type, "parts": asked.entity.parts},
+        "entity": str(asked.entity),
         "note": asked.note,
         "expected": asked.allowed,
         "allowed": outcome.allowed,

@@ -126,7 +126,7 @@ def _reader(
         partial(read_predecessor_line, service=service, instance=instance) if source is PREDECESSOR else read_check_line
     )
     deciding = _deciding(authorizer, MasterCreate(settings.master.create))
-    return ShadowReplay(found, instance, read_line, deciding).read
+    return ShadowReplay(found, read_line, deciding).read
 
 
 def _deciding(authorizer: Authorizer, mode: MasterCreate) -> Decide:

@@ -17,11 +17,10 @@ import msgspec
 from ranger_cdap.audit.record import MissingPrivilege
 from ranger_cdap.audit.verify import Place
 from ranger_cdap.cdap.answer import EvaluatedPrivilege, is_undecided
-from ranger_cdap.cdap.entity import EntityId, entity_type
-from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.pattern import EntityPattern, recorded_pattern
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
 from ranger_cdap.engine import NO_POLICY
-from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.json_text import decode_or_none
 
 LAST_MOMENT: Final = 253_402_300_799_999
@@ -72,6 +71,7 @@ class _Mark(msgspec.Struct):
 class ShadowKey:
     """Identity of a change: a user, an operation, an entity, and why.
 
+    `resource` is the entity or pattern of the privileges as text, or another resource, which has no `entity`.
     Allowed: by the privilege of `action`, from `policy`. Denied: for lack of `missing`; if that is empty, for `reason`.
     """
 
@@ -79,25 +79,15 @@ class ShadowKey:
     user: str
     operation: str
     action: str
-    type: str
     resource: str
+    entity: Target | None
     policy: int
     reason: str
     missing: tuple[MissingPrivilege, ...]
 
     @property
-    def entity(self) -> Target | None:
-        """The entity of the privileges, or the pattern; None if the resource is none of CDAP's."""
-        try:
-            levels = len(entity_type(self.type).path)
-            # A principal may contain the separator.
-            return entity_pattern(self.type, tuple(self.resource.split("/", levels - 1)[1:]))
-        except InvalidInput:
-            return None
-
-    @property
     def decisive(self) -> str:
-        """The privilege that allows or is missing, as text: `READ on dataset cdap/ns1/kv: policy 2 denies`."""
+        """The privilege that allows or is missing, as text: `READ on dataset:ns1.kv: policy 2 denies`."""
         if self.change is ShadowChange.ALLOWED and self.policy != NO_POLICY:
             return f"{self._on((self.action,))}, by policy {self.policy}"
         return "; ".join(self._lacking(one) for one in self.missing) or self.reason
@@ -108,7 +98,7 @@ class ShadowKey:
 
     def _on(self, actions: tuple[str, ...]) -> str:
         names = ("any privilege" if action in _ANY_PRIVILEGE else action.upper() for action in actions)
-        return f"{' or '.join(names)} on {self.type} {self.resource}"
+        return f"{' or '.join(names)} on {self.resource}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,13 +212,14 @@ class ShadowReport:
         if line.result or line.missing == ():
             self.change((), line.evtTime)
             return
+        _, entity = recorded_pattern(line.resType, line.resource) or ("", None)
         key = ShadowKey(
             ShadowChange.DENIED,
             line.reqUser,
             line.access,
             "",
-            line.resType,
-            line.resource,
+            str(entity or f"{line.resType} {line.resource}"),
+            entity,
             NO_POLICY,
             line.reason,
             _missing(line),

@@ -76,7 +76,7 @@ def test_outcomes_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = document["outcomes"]
     assert (first["number"], first["expected"], first["allowed"], first["met"]) == (1, False, True, False)
     assert (second["number"], second["met"], second["policies"]) == (2, True, [2])
-    assert second["entity"] == {"type": "dataset", "parts": ["ns1", "kv"]}
+    assert second["entity"] == "dataset:ns1.kv"
 
 
 HOSTILE: dict[str, tuple[str | bytes, str]] = {

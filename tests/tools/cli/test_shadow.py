@@ -147,7 +147,7 @@ def test_the_page_names_what_is_missing_and_no_name_moves_the_cursor(report: Rep
     by_policy = record("mallory", policy=2, missing=[{"actions": ["read"], "policy": 2}])
     out, err = report(ExitCode.NO, record("bob\x1b[2J"), by_policy, "x", words=())
     assert "newly denied: 2" in out
-    assert "READ on dataset cdap/ns1/kv: policy 2 denies" in out
+    assert "READ on dataset:ns1.kv: policy 2 denies" in out
     assert "compared with everything being allowed" in out
     assert "not a record of this program" in err
     assert "\x1b" not in out + err
