@@ -224,7 +224,7 @@ def test_it_says_who_gives_the_same() -> None:
         engine_of(policy("a*", U, G), policy("a", gives("read write", users=["v"])), policy("a", U))
     ).principals
     assert one.given_by == ('policy 1 "p1", allow item 1 (user u)',)
-    assert (one.accesses, one.places) == (("read",), ("base a",))
+    assert (one.accesses, one.resources) == (("read",), ("base a",))
 
 
 def test_what_the_budget_does_not_suffice_for_stays() -> None:
