@@ -178,9 +178,10 @@ class _EntityFold:
         return [self._absent_at(end) for end in ends]
 
     def _absent_at(self, end: Position) -> Interval:
-        # What ended a life may no longer be settled: the watermark of another service may lag now.
-        early = (*map(Absence.of, self.absences.doubts), *map(Absence.by_answer, self.evidence.early))
-        known = (*self.absences.proofs, *early)
+        # What ended a life may prove nothing now: a creation that came later, or the lagging watermark of another
+        # service, may leave it open. It ended the life all the same, at the times of its own clocks.
+        answers = map(Absence.by_answer, (*self.evidence.gone, *self.evidence.early))
+        known = (*self.absences.proofs, *map(Absence.of, self.absences.doubts), *answers)
         proof = next((proof for proof in known if proof.is_at(end)), None)
         return proof.interval if proof else Interval(end.time, end.time)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -56,11 +57,15 @@ def _only_creators(simulation: Simulation) -> Iterator[str]:
 
 
 def _no_owner_moves(simulation: Simulation) -> Iterator[str]:
-    """Law 6: a life has one owner at most, ever; a doubt that comes after its grant revokes it, and is reported."""
+    """Law 6: a life has one owner at most, ever, and no request begins two lives; a doubt after a grant is reported."""
     for (entity, number), users in simulation.owners.items():
         if len(users) > 1:
             yield f"law 6: life {number} of {entity} belonged to {sorted(users)} in turn"
     yield from (f"law 6: {sentence}" for sentence in simulation.unreported)
+    begun = Counter((life.entity, life.event) for life in simulation.pipeline.ledger.rows.values() if life.event)
+    for (entity, event), count in begun.items():
+        if count > 1:
+            yield f"law 6: one request began {count} lives of {entity}: {event}"
 
 
 def _what_was_refused_is_kept(simulation: Simulation) -> Iterator[str]:

@@ -9,7 +9,8 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from spark_sync.ledger import absence, fold, matching, recorded_request, refusal
-from spark_sync.ledger.event import NEVER, Outcome
+from spark_sync.ledger.absence import Absence
+from spark_sync.ledger.event import NEVER, Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.request import UNKNOWN, Interval
 from spark_sync.sources import service_watermarks
@@ -162,6 +163,11 @@ def _trust_all(request: Any, settings: Any) -> bool:
     return request.outcome is Outcome.DONE
 
 
+def _by_proofs_alone(history: fold._EntityFold, end: Position) -> Interval:
+    known = (*history.absences.proofs, *map(Absence.of, history.absences.doubts))
+    return next((proof.interval for proof in known if proof.is_at(end)), Interval(end.time, end.time))
+
+
 RARE: Final = {
     "a line names the user though others are missing": 1_003,
     "a 404 counts though a creation is under way": 2_036,
@@ -175,6 +181,7 @@ RARE: Final = {
     "a clock far ahead lets others decide": 3_171,
     "a refusal counts that only a record names": 23_917,
     "a refusal counts that only the journal has": 1_840,
+    "an answer that proves nothing any more ended nothing": 909_700,
 }
 """Where the search begins for what few scenarios show."""
 
@@ -211,4 +218,5 @@ MUTANTS: dict[str, Mutant] = {
     "a doubt keeps the grant": _swap(fold, "contested", _doubt_keeps_the_grant),
     "late evidence moves the owner": _swap(fold, "contested", _owner_moves),
     "a 200 restores whatever came between": _swap(fold._EntityFold, "_others_between", lambda *_: frozenset()),
+    "an answer that proves nothing any more ended nothing": _swap(fold._EntityFold, "_absent_at", _by_proofs_alone),
 }
