@@ -226,7 +226,7 @@ class DecisionServiceError(RangerCdapError):
     """A decision service did not answer a question, so nothing is allowed."""
 
     code = "decision-service"
-    remedy = "Run `ranger-cdap doctor` beside the service, then look at its log at the time of the request."
+    remedy = "Run `ranger-cdap doctor` on the host of the service, then look at its log at the time of the request."
 
 
 class DecisionServiceUnreachable(DecisionServiceError):

@@ -24,6 +24,7 @@ from ranger_cdap.config.address import NOTIFY, checked_address
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.net.deadline import AbortableConnection, Conversation, DeadlinePassed
 from ranger_cdap.net.tls import TlsFiles
+from ranger_cdap.ranger_model.json_text import decode_or_none
 
 _REFRESH: Final = "/cdap/v1/refresh"
 _POLICIES: Final = "/cdap/v1/policies"
@@ -210,9 +211,7 @@ def _headers(service: NotifySettings) -> Mapping[str, str]:
 def _verify(status: int, body: bytes, ranger: str) -> NotifyProblem | None:
     if status != HTTPStatus.OK:
         return _problem_with(status)
-    try:
-        answer = msgspec.json.decode(body, type=_PoliciesAnswer)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    if (answer := decode_or_none(body, _PoliciesAnswer)) is None:
         return _NO_SERVICE
     if answer.service != ranger:
         return NotifyProblem(f"decides by another service of Ranger than `{ranger}`", _URL)

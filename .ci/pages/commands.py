@@ -44,7 +44,8 @@ def page() -> str:
 
 def commands(group: click.Group, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Yield every command with its path, the commands of a group after it."""
-    for name, command in group.commands.items():
+    for name in group.list_commands(click.Context(group)):
+        command = group.commands[name]
         words = (*above, name)
         yield words, command
         if isinstance(command, click.Group):

@@ -156,7 +156,7 @@ class Delivery:
     def _give(self, batch: Sequence[AuditRecord]) -> None:
         """Write to the sink; records that it refuses are lost and counted, and do not block the rest.
 
-        Where the sink does not tell which, they are given one by one; if it fails meanwhile, the next attempt goes on
+        Where the sink does not report which, they are given one by one; if it fails meanwhile, the next attempt goes on
         after the last one.
         """
         left = [record for record in batch if record.id not in self._settled]

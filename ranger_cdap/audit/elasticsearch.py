@@ -13,6 +13,7 @@ from ranger_cdap.audit.index_servers import IndexProduct, IndexServers, one_line
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError, ConfigError
+from ranger_cdap.ranger_model.json_text import decode
 
 _PRODUCT: Final = IndexProduct(
     "Elasticsearch", "audit.elasticsearch", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, accepts=lambda _: True
@@ -73,10 +74,11 @@ class ElasticsearchSink:
             self._check()
             return
         answer = self._servers.ask("POST", f"/{self._index}/_bulk", b"".join(_lines(records)), "application/x-ndjson")
-        try:
-            found = msgspec.json.decode(answer, type=_BulkAnswer)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise AuditSinkError(f"{self._servers.first} sends no answer of its bulk API: {one_line(answer)}") from None
+        found = decode(
+            answer,
+            _BulkAnswer,
+            lambda _: AuditSinkError(f"{self._servers.first} sends no answer of its bulk API: {one_line(answer)}"),
+        )
         self._judge([item.index for item in found.items], records)
 
     def close(self) -> None:
@@ -89,7 +91,7 @@ class ElasticsearchSink:
 
     def _judge(self, results: Sequence[_BulkResult], records: Sequence[AuditRecord]) -> None:
         if [result.id for result in results] != [record.id for record in records]:
-            raise AuditSinkError(f"{self._servers.first} does not tell of each record")
+            raise AuditSinkError(f"{self._servers.first} does not report on each record")
         failed = [result for result in results if not HTTPStatus.OK <= result.status < HTTPStatus.MULTIPLE_CHOICES]
         later = [result for result in failed if result.status not in _REJECTED]
         if later:

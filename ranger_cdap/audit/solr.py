@@ -12,6 +12,7 @@ from ranger_cdap.audit.index_document import document
 from ranger_cdap.audit.index_servers import IndexProduct, IndexServers
 from ranger_cdap.audit.record import AuditRecord
 from ranger_cdap.config import Address, Secret
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
 
 _SEEN_WITHIN_MS: Final = 15_000
 
@@ -45,8 +46,8 @@ class SolrSink:
 def _succeeded(answer: bytes) -> bool:
     """Return true if Solr reports success; a login page also has status 200."""
     try:
-        status: object = msgspec.json.decode(answer)["responseHeader"]["status"]
-    except (msgspec.DecodeError, ValueError, KeyError, TypeError, RecursionError):
+        status: object = decode(answer)["responseHeader"]["status"]
+    except (Undecodable, KeyError, TypeError):
         return False
     return status == 0
 

@@ -11,6 +11,7 @@ import msgspec
 
 from ranger_cdap.audit.held_files import HeldFiles
 from ranger_cdap.audit.record import AuditRecord
+from ranger_cdap.ranger_model.json_text import decode_or_none
 
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -86,14 +87,8 @@ class Spool:
         with path.open("rb") as lines:
             lines.seek(self._sent.get(path, 0))
             while batch := [line for _, line in zip(range(most), lines, strict=False)]:
-                records = [record for line in batch if (record := self._read(line)) is not None]
+                # A kill may have cut off a line.
+                records = [record for line in batch if (record := decode_or_none(line, self._decoder)) is not None]
                 if records:
                     deliver(records)
                 self._sent[path] = self._sent.get(path, 0) + sum(map(len, batch))
-
-    def _read(self, line: bytes) -> AuditRecord | None:
-        """Return the record of a line; None for a line cut off by a kill."""
-        try:
-            return self._decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            return None

@@ -13,7 +13,7 @@ from ranger_cdap.cdap.existence import Existence
 
 
 class AccessReplay:
-    """Decider of recorded accesses by the policies at hand, today's groups, and the setting `master.create`."""
+    """Decider of recorded accesses by the given policies, today's groups, and the setting `master.create`."""
 
     def __init__(self, authorizer: Authorizer, mode: MasterCreate) -> None:
         self._decider = authorizer.decider.enforcing_everything()
@@ -22,7 +22,7 @@ class AccessReplay:
         self._mode = mode
 
     def answers_to_check(self, user: str, check: CdapCheck, client_ip: str | None) -> tuple[Answer, ...]:
-        """Return the answers that a check stands for, all of which must be allowed; what it creates counts as new."""
+        """Return the answers that a check maps to, all of which must be allowed; what it creates counts as new."""
         return self._enforcer.enforce(user, check, client_ip=client_ip, existence=_new).answers
 
     def answers_to_access(self, user: str, access: PredecessorAccess) -> tuple[tuple[Answer, bool], ...]:

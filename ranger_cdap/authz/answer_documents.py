@@ -5,8 +5,6 @@ from __future__ import annotations
 from ranger_cdap.authz.explanation import Explanation, changes
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.requirements import requirement_sentences
 
 
@@ -25,21 +23,16 @@ def as_document(answer: Answer) -> dict[str, object]:
         "ready": answer.ready,
         "user": answer.person,
         "operation": answer.operation,
-        "entity": entity_document(answer.entity),
+        "entity": str(answer.entity),
         "requirements": answer.requirements,
         "requirement_sentences": [requirement_sentences()[name] for name in answer.requirements],
         "reason": answer.reason,
         "missing": [
-            {"user": m.person, "capacity": m.capacity, "actions": m.actions, "entity": entity_document(m.entity)}
+            {"user": m.person, "capacity": m.capacity, "actions": m.actions, "entity": str(m.entity)}
             for m in answer.missing
         ],
         "policies": answer.policy_ids,
     }
-
-
-def entity_document(entity: EntityId | EntityPattern) -> dict[str, object]:
-    """Return an entity as JSON, with its parts separate because names may contain dots."""
-    return {"type": entity.type, "parts": entity.parts}
 
 
 def explanation_document(
@@ -59,7 +52,7 @@ def _reason(explanation: Explanation, index: PolicyIndex) -> dict[str, object]:
         "user": e.person,
         "capacity": e.capacity,
         "actions": e.actions,
-        "entity": entity_document(e.entity),
+        "entity": str(e.entity),
         "held": e.held,
         "policy": index.document(e.decision.policy_id),
         "why": explanation.why,

@@ -36,8 +36,8 @@ class Authorizer:
 
     One call uses one set of policies and one time for all its evaluations. Undecidable operations are denied. A user's
     groups are those passed, those Ranger knows, and those of hooks. A context manager that closes itself. In a forked
-    process it goes on by itself: it refreshes if its parent does, and audits its own answers. It cannot be sent to
-    another process.
+    process it continues independently: it refreshes if its parent does, and audits its own answers. It cannot be
+    sent to another process.
     """
 
     def __init__(self, decider: Decider) -> None:

@@ -1,4 +1,4 @@
-"""Configuration of decisions beside the policies: profile, options, enforced operations, master user."""
+"""Configuration of decisions in addition to the policies: profile, options, enforced operations, master user."""
 
 from __future__ import annotations
 

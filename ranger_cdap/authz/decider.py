@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 _CDAP_LEVELS = {"instance", "namespace"}
 
-LastWord = Callable[[], str]
+FinalCheck = Callable[[], str]
 """Return the reason to deny an allowed operation after all; empty if it stays allowed."""
 
 _CLOSED = Snapshot(None, PolicyState.NOT_READY, "the authorizer is closed")
@@ -162,11 +162,11 @@ class Decider:
         *,
         context: Context = NOTHING_ELSE,
         client_ip: str | None = None,
-        last_word: LastWord | None = None,
+        final_check: FinalCheck | None = None,
     ) -> list[Answer]:
         """Return the answer to each (operation, entity), in order; audited. Operations need not be the profile's.
 
-        `last_word` is called before the audit is written, if all would be allowed and all are enforced.
+        `final_check` is called before the audit is written, if all would be allowed and all are enforced.
 
         Raises:
             InvalidInput: an operation does not apply to its entity; then none is answered.
@@ -177,7 +177,7 @@ class Decider:
             engine, now = decision_context.engine, decision_context.now
         else:
             engine, now = None, self.now()
-        return self._recorded(answers, engine, now, client_ip, last_word)
+        return self._recorded(answers, engine, now, client_ip, final_check)
 
     def evaluate_rows(
         self,
@@ -197,13 +197,13 @@ class Decider:
         return [self._outcome(answer) for answer in answers]
 
     def record_override(
-        self, answer: Answer, client_ip: str | None = None, *, last_word: LastWord | None = None
+        self, answer: Answer, client_ip: str | None = None, *, final_check: FinalCheck | None = None
     ) -> Answer:
         """Return the final answer for one that no policy decided, with enforcement applied; audited.
 
-        `last_word` is called as in `check_rows`.
+        `final_check` is called as in `check_rows`.
         """
-        return self._recorded([answer], self.snapshot.engine, self.now(), client_ip, last_word)[0]
+        return self._recorded([answer], self.snapshot.engine, self.now(), client_ip, final_check)[0]
 
     def visibility_of(
         self,
@@ -309,7 +309,7 @@ class Decider:
         engine: PolicyEngine | None,
         now: int,
         client_ip: str | None,
-        last_word: LastWord | None,
+        final_check: FinalCheck | None,
     ) -> list[Answer]:
         """Return the final answers and audit them; an answer whose required record cannot be written is a denial."""
 
@@ -325,8 +325,8 @@ class Decider:
         outcomes = [self._outcome(answer) for answer in answers]
         if self._closed:
             return outcomes
-        if last_word is not None and all(outcome.allowed and outcome.enforced for outcome in outcomes):
-            outcomes = _refused(outcomes, last_word())
+        if final_check is not None and all(outcome.allowed and outcome.enforced for outcome in outcomes):
+            outcomes = _refused(outcomes, final_check())
         try:
             self._audit.write(records())
         except AuditSinkError as e:

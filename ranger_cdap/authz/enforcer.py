@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.authz.decider import LastWord
+from ranger_cdap.authz.decider import FinalCheck
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Resolved, Unknown
 from ranger_cdap.cdap.checks.master import MasterCreate, MasterDecision, Previews, decide_create
@@ -26,7 +26,7 @@ _INSTANCE = EntityId("instance", ())
 
 @dataclass(frozen=True, slots=True)
 class Enforced:
-    """Result of a check, with the answers to the operations it stands for; denials name the missing privileges."""
+    """Result of a check, with the answers to the operations it maps to; denials name the missing privileges."""
 
     allowed: bool
     answers: tuple[Answer, ...]
@@ -63,7 +63,7 @@ class VisibleEntities:
 
 
 class AccessEnforcer:
-    """Enforcer of CDAP's checks, by the operations they stand for; safe to share between threads.
+    """Enforcer of CDAP's checks, by the operations they map to; safe to share between threads.
 
     `mode` decides what CDAP's master user may create in user namespaces (docs/explanation/master-user.md).
     """
@@ -92,12 +92,12 @@ class AccessEnforcer:
         *,
         groups: Collection[str] = (),
         client_ip: str | None = None,
-        last_word: LastWord | None = None,
+        final_check: FinalCheck | None = None,
         existence: ExistenceOf = unknown_existence,
     ) -> Enforced:
-        """Decide if the user may perform what the check stands for; audited.
+        """Decide if the user may perform what the check maps to; audited.
 
-        `last_word` is called before the audit is written, if the check would be allowed and all of it is enforced.
+        `final_check` is called before the audit is written, if the check would be allowed and all of it is enforced.
         `existence` is asked where CDAP may be about to replace an entity: an existing one needs the operation that
         updates it, one of which nothing is known needs both.
 
@@ -110,10 +110,10 @@ class AccessEnforcer:
             refused = denied(f"{_kind_of(check)}.{INVALID}", _INSTANCE, user, str(e))
             override = self._decider.record_override(refused, client_ip)
             return Enforced(override.allowed, (override,))
-        by_setting = self._by_setting(user, check, resolved.target.entity, client_ip, last_word)
+        by_setting = self._by_setting(user, check, resolved.target.entity, client_ip, final_check)
         if by_setting is not None:
             return Enforced(by_setting.allowed, (by_setting,))
-        answers = self._decider.check_rows(user, groups, _rows(resolved), client_ip=client_ip, last_word=last_word)
+        answers = self._decider.check_rows(user, groups, _rows(resolved), client_ip=client_ip, final_check=final_check)
         enforced = Enforced(all(answer.allowed for answer in answers), tuple(answers))
         if enforced.allowed:
             self._remember(user, check, resolved.target)
@@ -154,7 +154,7 @@ class AccessEnforcer:
         return resolved
 
     def _by_setting(
-        self, user: str, check: CdapCheck, entity: EntityId, client_ip: str | None, last_word: LastWord | None
+        self, user: str, check: CdapCheck, entity: EntityId, client_ip: str | None, final_check: FinalCheck | None
     ) -> Answer | None:
         """Return the answer of `master.create` to a check of the master user; None if the policies decide. Audited."""
         if user != self._decider.config.master or self._decider.snapshot.engine is None:
@@ -163,7 +163,7 @@ class AccessEnforcer:
             decision = decide_create(self._mode, check, entity, self._previews, int(self._clock() * 1000))
             self._previews = decision.previews
         answer = answer_of_setting(user, check, entity, decision)
-        return answer and self._decider.record_override(answer, client_ip, last_word=last_word)
+        return answer and self._decider.record_override(answer, client_ip, final_check=final_check)
 
     def _remember(self, user: str, check: CdapCheck, target: ResolvedEntity) -> None:
         with self._lock:

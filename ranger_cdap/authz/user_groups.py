@@ -15,7 +15,7 @@ from ranger_cdap.plugins.manager import ConfiguredGroups
 
 @dataclass(frozen=True, slots=True)
 class SourceAnswer:
-    """Groups of a user by one source; `knows_user` is false if it has no such user, None if it cannot tell."""
+    """Groups of a user by one source; `knows_user` is false if it has no such user, None if that is unknown."""
 
     source: str
     groups: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Privileges that CDAP's checks need on the path of an operation beside those of the profile. Pure.
+"""Privileges that CDAP's checks need on the path of an operation in addition to those of the profile. Pure.
 
 Law: a user who holds what `plan` returns for an alternative, whichever of its actions, and what is returned here for it
 passes every recorded check of the path; without any one privilege that is returned here they do not (with the option
@@ -202,7 +202,7 @@ def _targets(
 def _hurdles(
     asked: AskedCheck, table: CheckTable, person: str, context: Context, options: Options
 ) -> Iterator[_Hurdle]:
-    """Yield a hurdle for each operation that the check stands for."""
+    """Yield a hurdle for each operation that the check maps to."""
     example, check = _example(asked.entity), asked.check
     kind = entity_type(example.type)
     if check.visible:

@@ -23,12 +23,12 @@ Ask = Callable[[str, EntityId, str], Decision]
 """Return Ranger's decision for a user, an entity and an action: READ, WRITE, ADMIN, EXECUTE, ANY or VISIBLE."""
 
 Names = Callable[[str, EntityPattern], Mapping[str, NamedValues] | None]
-"""Return the values that policies name for a user on the open levels of a pattern; None if that cannot be told."""
+"""Return the values that policies name for a user on the open levels of a pattern; None if unknown."""
 
 _INHERITED = ("READ", "WRITE", "ADMIN")
 
 _UNTOLD: Final = Decision(
-    allowed=False, determined=False, audited=True, reason="the policies do not tell that all of it is covered"
+    allowed=False, determined=False, audited=True, reason="the policies do not show that all of it is covered"
 )
 
 

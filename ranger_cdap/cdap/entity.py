@@ -191,11 +191,20 @@ def parse_entity(text: str) -> EntityId:
     Raises:
         UnknownEntityType, InvalidEntity: as `entity_id`.
     """
+    return entity_id(*split_entity(text))
+
+
+def split_entity(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return type and parts of an entity or pattern typed by a user, unchecked.
+
+    Raises:
+        UnknownEntityType, InvalidEntity: it has no type, or there is no such type.
+    """
     type_name, colon, rest = text.partition(":")
     if not colon:
         raise InvalidEntity(f"`{text}` is not an entity; write it as type:name, like `dataset:ns1.purchases`")
     count = len(entity_type(type_name).patterns)
-    return entity_id(type_name, rest.split(".", count - 1) if count else [])
+    return type_name, tuple(rest.split(".", count - 1)) if count else ()
 
 
 def to_resource(entity: EntityId, instance: str) -> dict[str, str]:

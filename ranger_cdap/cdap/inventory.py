@@ -20,6 +20,7 @@ from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config.named_file import read_named
 from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.ranger_model.json_text import decode
 
 MARGIN: Final = 300_000
 """An inventory is dated this many milliseconds before its first request: CDAP's clock may be behind ours.
@@ -112,10 +113,11 @@ def read_entities(path: Path, *, instance: str, now: int) -> tuple[EntityId, ...
 
 
 def _header(path: Path, line: bytes) -> _InventoryHeader:
-    try:
-        header = msgspec.json.decode(line, type=_InventoryHeader)
-    except (msgspec.DecodeError, ValueError, RecursionError) as e:
-        raise InvalidInput(f"`{path}`, line 1: not the header of an inventory: {e}") from None
+    header = decode(
+        line,
+        _InventoryHeader,
+        lambda why: InvalidInput(f"`{path}`, line 1: not the header of an inventory: {why}"),
+    )
     if header.v != 1:
         raise InvalidInput(f"`{path}`, line 1: version {header.v} is unknown; this program reads version 1")
     if header.taken.tzinfo is None:
@@ -127,10 +129,10 @@ def _entities(path: Path, lines: list[bytes]) -> Iterator[tuple[EntityId, tuple[
     """Return each entity and its versions, `None` if the line names none."""
     for number, line in enumerate(lines[1:], start=2):
         try:
-            found = msgspec.json.decode(line, type=_InventoryLine)
+            found = decode(line, _InventoryLine)
             entity = entity_id(found.type, found.parts)
             yield entity, _versions_of(entity, found)
-        except (msgspec.DecodeError, ValueError, RecursionError, InvalidInput) as e:
+        except (ValueError, InvalidInput) as e:
             raise InvalidInput(f"`{path}`, line {number}: {e}; the whole inventory is refused") from None
 
 

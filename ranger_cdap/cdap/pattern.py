@@ -22,9 +22,10 @@ from ranger_cdap.cdap.entity import (
     EntityId,
     entity_id,
     entity_type,
+    split_entity,
     wrong_part_count,
 )
-from ranger_cdap.errors import InvalidEntity
+from ranger_cdap.errors import InvalidEntity, InvalidInput
 
 if TYPE_CHECKING:  # every command reads patterns, few of them evaluate policies
     from ranger_cdap.engine import NamedValues
@@ -32,7 +33,7 @@ if TYPE_CHECKING:  # every command reads patterns, few of them evaluate policies
 STAR = "*"
 
 MOST_STEPS = 200_000
-"""Effort after which telling the names of a level apart is given up."""
+"""Effort after which distinguishing the names of a level is given up."""
 
 MOST_ENTITIES = 5_000
 """Number of entities that may stand for one pattern."""
@@ -66,7 +67,7 @@ class EntityPattern(msgspec.Struct, frozen=True, order=True):
     def representatives(self, named: Mapping[str, NamedValues]) -> tuple[EntityId, ...] | None:
         """Return entities that match the pattern, one for each set of named values (by level) that some entity matches.
 
-        Names are those CDAP allows. None if there are too many, or too many ways to tell them apart.
+        Names are those CDAP allows. None if there are too many, or too many ways to distinguish them.
         """
         kind = entity_type(self.type)
         names: list[tuple[str, ...]] = []
@@ -110,11 +111,18 @@ def parse_pattern(text: str) -> EntityId | EntityPattern:
     Raises:
         UnknownEntityType, InvalidEntity: as `entity_pattern`.
     """
-    type_name, colon, rest = text.partition(":")
-    if not colon:
-        raise InvalidEntity(f"`{text}` is not an entity; write it as type:name, like `dataset:ns1.local*`")
-    count = len(entity_type(type_name).patterns)
-    return entity_pattern(type_name, tuple(rest.split(".", count - 1)) if count else ())
+    return entity_pattern(*split_entity(text))
+
+
+def recorded_pattern(type_name: str, resource: str) -> tuple[str, EntityId | EntityPattern] | None:
+    """Return instance and entity or pattern of an audit record, as `dataset` on `cdap/ns1/kv`; None if it is none."""
+    try:
+        levels = len(entity_type(type_name).path)
+        # A principal may contain the separator.
+        instance, *parts = resource.split("/", levels - 1)
+        return instance, entity_pattern(type_name, tuple(parts))
+    except InvalidInput:
+        return None
 
 
 def _valid_names(level: str) -> tuple[str, ...]:
@@ -190,7 +198,7 @@ class _Wildcards:
         return frozenset(found)
 
     def different(self, state: frozenset[int], characters: Iterable[str]) -> Iterator[str]:
-        """Yield the characters that the wildcards may tell apart here, and one for all others."""
+        """Yield the characters that the wildcards may distinguish here, and one for all others."""
         expected = {self._cells[position] for position in state}
         others = True
         for character in characters:

@@ -59,7 +59,7 @@ def preset_profiles() -> tuple[str, ...]:
 
 
 def ldap_without_preset() -> Mapping[str, str]:
-    """Return the roles of the predecessor's LDAP binding that no preset stands for, with what to do instead."""
+    """Return the roles of the predecessor's LDAP binding without a preset, with what to do instead."""
     return _table().not_ldap
 
 

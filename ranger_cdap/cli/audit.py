@@ -26,7 +26,7 @@ _KEPT: Final = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 @click.group("audit", cls=CommandGroup, examples=("ranger-cdap audit verify",))
 def audit_group() -> None:
-    """Verify the audit records, and learn from them."""
+    """Verify audit records, and learn from them."""
 
 
 @audit_group.command(
@@ -52,9 +52,9 @@ def verify(context: click.Context, invocation: Invocation, files: tuple[Path, ..
 
     FILEs are read in the order given, oldest first; default: `audit.file` and the files it was rotated to.
 
-    The chain has no key. Anyone who can rewrite all of it can compute it again, and a missing beginning or end breaks
-    nothing: keep the last record's number and hash, which this command prints, where no one who can write the files
-    can change it, and give it with --expect.
+    The chain has no key. Anyone who can rewrite all files can recompute it, and a missing beginning or end does not
+    break it. So keep the number and hash of the last record, which this command prints, out of reach of those who can
+    write the files, and pass it with --expect.
     """
     verifier = ChainVerifier([_link(text) for text in kept])
     chosen = files or tuple(rotated_files(invocation.settings.audit.file))

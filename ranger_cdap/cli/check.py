@@ -48,14 +48,13 @@ def check(
     service: AskedService | None,
     files: PolicyFiles | None,
 ) -> None:
-    """Check whether USER may perform OPERATION on ENTITY, and show the deciding policies or the missing privileges.
+    """Check if USER is allowed to perform OPERATION on ENTITY; show the deciding policies or the missing privileges.
 
-    With `--why`, shows every privilege that was evaluated, the deciding policies and items, and the changes that would
-    reverse the answer; problems with the policies involved, and users that Ranger does not know, are reported on
-    standard error.
+    With `--why`, shows every evaluated privilege, the deciding policies and items, and the changes that would reverse
+    the answer. Problems with these policies, and users unknown to Ranger, are reported on standard error.
 
-    Writes an audit record, to `audit.file` by default, where the policies ask for it, but not with `--why` or with
-    policies from files. With `--service`, the service decides and audits.
+    Writes an audit record (by default to `audit.file`) if the policies require one. Nothing is audited with `--why` or
+    with policies from files. With `--service`, the service decides and audits.
     """
     if service is not None:
         if why or files is not None:

@@ -113,11 +113,12 @@ class CommandGroup(Described, click.Group):
         does = bool(more.get("invoke_without_command"))
         super().__init__(*args, **{"answers": does, "has_outcome": does, **more})
         self.sections = sections
-        self.last_section = "Operate" if sections else "Commands"
+        self.last_section = "More" if sections else "Commands"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order in which a user needs them."""
-        return list(self.commands)
+        """Return the commands in the order in which a user needs them: by section, then the others."""
+        groups = (*(names for _, names in self.sections), self.commands)
+        return list(dict.fromkeys(name for names in groups for name in names if name in self.commands))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List each command with the first clause of its help, uncut, by section; the last one has all others."""

@@ -10,6 +10,7 @@ import msgspec
 
 from ranger_cdap.engine import AccessRequest, Decision, ElementScope, MatchingScope, RequestTag
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.ranger_model.json_text import convert
 
 Value = str | list[str]
 
@@ -107,7 +108,7 @@ def read_request(line: Mapping[str, Any]) -> EvalRequest:
                 raise InvalidInput("`resourceOwner` is given twice: `ownerUser` is Ranger's name for it")
             fields["resourceOwner"] = resource["ownerUser"]
         fields["resource"] = resource["elements"]
-    return msgspec.convert(fields, EvalRequest)
+    return convert(fields, EvalRequest)
 
 
 def to_access_request(asked: EvalRequest, *, now: int) -> AccessRequest:

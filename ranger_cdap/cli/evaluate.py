@@ -32,6 +32,7 @@ from ranger_cdap.ranger_model.decode import (
     decode_user_store,
 )
 from ranger_cdap.ranger_model.download import UserStore
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
 from ranger_cdap.ranger_model.tag import ServiceTags
 
 # Keys of the plugin's configuration, after `ranger.plugin.` or `ranger.plugin.<service type>.`.
@@ -82,7 +83,7 @@ ONLY_RANGER_GROUPS = "use.only.rangerGroups"
     type=click.Choice(["safe", "ranger"]),
     default="safe",
     show_default=True,
-    help="`safe`: what cannot be evaluated allows nothing; `ranger`: it is decided like in Ranger's Java engine.",
+    help="`safe`: a condition that cannot be evaluated never grants access; `ranger`: like Ranger's Java engine.",
 )
 @click.option("--out", type=FILE, metavar="FILE", help="Output file; default: standard output.")
 @pass_invocation
@@ -101,10 +102,10 @@ def evaluate(
     """Evaluate requests against policies from a file; nothing is downloaded, cached or audited.
 
     Each line of the output answers one line of the input, in order, as JSON; docs/reference/eval.md lists the fields.
-    The exit code does not depend on the decisions: it is 1 if a line could not be read, whose answer is an error.
-    Problems with policies are reported on standard error. Without --tags a resource carries only the tags that its
-    request names, as with a plugin whose service has none; if there are tag policies, a warning is printed.
-    Conditions of plugins and in JavaScript are evaluated with `safe`; `ranger` answers as Java does without JavaScript.
+    The exit code does not depend on the decisions. It is 1 if a line could not be read; its answer is then an error.
+    Problems with policies are reported on standard error. Without --tags, a resource has only the tags named in its
+    request, and a warning is printed if there are tag policies. `safe` evaluates conditions of plugins and conditions
+    in JavaScript; `ranger` answers like Java without JavaScript.
     """
     keys = dict(map(_key_and_value, conf))
     options = read_options(keys, compatibility)
@@ -144,11 +145,11 @@ def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> EvalAnswer | 
     """Answer one line; a line that cannot be read is answered with an error."""
     id_: int | str | None = None
     try:
-        fields = msgspec.json.decode(line, type=dict[str, Any])
+        fields = decode(line, dict[str, Any])
         id_ = given if isinstance(given := fields.get("id"), int | str) else None
         asked = read_request(fields)
         request = to_access_request(asked, now=time.time_ns() // 1_000_000)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidInput) as e:
+    except (Undecodable, InvalidInput) as e:
         return EvalError(id_, " ".join(str(e).split()))
     groups = GroupResolver({request.user or "": request.groups}, users.groups_of, names=engine.names)
     return to_answer(id_, engine.evaluate(groups.completed(request)))

@@ -50,9 +50,9 @@ _CLIENT_KEY: Final = (
 def extension(invocation: Invocation, program: str, out: Path) -> None:
     """Write the jars for CDAP's master or for Ranger Admin into a folder, and print what to do with them.
 
-    CDAP's master asks the decision service by its jar: copy the one for your version of CDAP to the same path on every
-    master. With its jar, Ranger Admin offers the names of CDAP while a policy is written, and tests the connection to
-    CDAP. Neither needs another jar.
+    CDAP's master uses its jar to call the decision service: copy the jar for your version of CDAP to the same path on
+    every master. Ranger Admin uses its jar to suggest CDAP names in the policy editor and to test the connection to
+    CDAP. Neither jar needs another.
     """
     if program == "cdap":
         _for_cdap(invocation, out)

@@ -30,8 +30,8 @@ from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_file
 def groups_command(context: click.Context, invocation: Invocation, user: str, files: PolicyFiles | None) -> None:
     """Show the groups of USER by each source: Ranger's user store, the sources of `[groups]`, and plugins.
 
-    Each source is asked now; decisions use an answer again for `groups.ttl` seconds. Groups that CDAP passes with a
-    request are in addition to these.
+    Every source is queried now. Decisions cache an answer for `groups.ttl` seconds. Groups that CDAP passes with a
+    request are added to these.
     """
     with authorizer_by(invocation, files) as authorizer:
         answers = list(groups_by_source(authorizer, invocation.settings, user))

@@ -41,8 +41,25 @@ _SECTIONS: Final = (
     ("Decide", ("check", "access", "needs", "groups", "eval")),
     ("Policies", ("policies", "roles", "import")),
     ("Grants to creators", ("sync",)),
+    (
+        "Operate",
+        (
+            "setup",
+            "doctor",
+            "serve",
+            "console",
+            "config",
+            "demo",
+            "audit",
+            "shadow",
+            "plugins",
+            "extension",
+            "units",
+            "embedded-admin",
+        ),
+    ),
 )
-"""Sections of the help; all other commands are of the last one."""
+"""Sections of the help, which name commands of plugins too; all other commands follow."""
 
 _COMPLETING = "_RANGER_CDAP_COMPLETE"
 _INTERNAL = "internal-error"

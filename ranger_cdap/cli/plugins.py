@@ -13,7 +13,7 @@ from ranger_cdap.plugins.manager import provided
 @click.command(cls=Command, examples=("ranger-cdap plugins", "ranger-cdap plugins --json"))
 @pass_invocation
 def plugins(invocation: Invocation) -> None:
-    """Show what each installed plugin provides, and by which hook."""
+    """Show what each installed plugin provides, and through which hook."""
     found = sorted(provided(invocation.plugins), key=lambda one: (one.plugin, one.hook))
     if invocation.as_json:
         invocation.print_json([structs.asdict(one) for one in found])

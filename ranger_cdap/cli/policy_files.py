@@ -2,7 +2,7 @@
 
 `FILE` and `DIR` in any form of policies; `ranger:` for those of Ranger Admin now; `history:7d` for those that this host
 used at a time; `cache:` for those it has cached, or `cache:DIR` for a copy of a plugin's cache. A file of policies may
-be followed by downloads of the rest, `policies.json,roles.json,tags.json,users.json`, which are told by their content.
+be followed by downloads of the rest, `policies.json,roles.json,tags.json,users.json`, identified by their content.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from ranger_cdap.ranger.refresh.documents import Documents, needs_tags
 from ranger_cdap.ranger.refresh.fixed import documents
 from ranger_cdap.ranger.refresh.history import policies_at
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_tags, decode_user_store
+from ranger_cdap.ranger_model.json_text import decode
 
 POLICIES: Final = click.Path(path_type=Path)
 """A file or a directory of policies."""
@@ -90,7 +91,7 @@ class PolicyFiles:
             return documents(read_policies(self.path, settings.ranger.service, report), **beside)
 
     def beside(self) -> dict[str, bytes]:
-        """Return the downloads that stand beside policies, by kind.
+        """Return the downloads that accompany policies, by kind.
 
         Raises:
             InvalidInput: a file cannot be read, or is not such a download or the second of its kind.
@@ -234,17 +235,14 @@ def ranger_documents(settings: Settings) -> Documents:
 
 
 def _beside(name: str) -> tuple[str, bytes]:
-    """Return the kind and content of a download that stands beside policies."""
+    """Return the kind and content of a download that accompanies policies."""
     path = Path(name)
     members = decoded(path, _members)
-    for member, (kind, decode) in _BESIDE.items():
+    for member, (kind, read) in _BESIDE.items():
         if member in members:
-            return kind, checked(path, decode)
+            return kind, checked(path, read)
     raise InvalidInput(f"`{path}` is no download of roles, tags or users, which may follow a file of policies")
 
 
 def _members(content: bytes) -> dict[str, msgspec.Raw]:
-    try:
-        return msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, ValueError, RecursionError) as e:
-        raise PolicySetError(f"not a JSON object: {e}") from None
+    return decode(content, dict[str, msgspec.Raw], lambda why: PolicySetError(f"not a JSON object: {why}"))

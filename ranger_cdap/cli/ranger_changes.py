@@ -27,7 +27,7 @@ CHANGE_EXITS: Final = {
 
 def changing(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that changes Ranger: `ranger_user`, `dry_run` and `yes`."""
-    account = "An account that may see and edit what is changed; its password is never stored."
+    account = "An account that can read and edit what is changed; its password is never stored."
     for option in (
         click.option("--ranger-user", metavar="USER", default="admin", show_default=True, help=account),
         click.option("--dry-run", is_flag=True, help="Show the plan and missing users and groups, and exit."),

@@ -98,7 +98,7 @@ def service_option(command: Callable[..., Any]) -> Callable[..., Any]:
             f"{TOKEN_VARIABLE} is a bearer token.",
         ),
         click.option(
-            "--service", metavar="URL", help="Ask this decision service instead of deciding by policies of this host."
+            "--service", metavar="URL", help="Let this decision service decide instead of the policies on this host."
         ),
     ):
         wrapped = decorate(wrapped)

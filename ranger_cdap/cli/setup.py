@@ -58,14 +58,13 @@ def setup(
 ) -> None:
     """Register the service definition in Ranger Admin and set up the service.
 
-    Administrators of the instance get READ, WRITE and ADMIN on it and may edit every policy of the service; they have
+    Administrators of the instance get READ, WRITE and ADMIN on it and can edit every policy of the service. They have
     no access to data unless a policy grants it. Users and groups that are no longer in `[admin]` or `[master]` lose
-    what `setup` gave them, and nothing else; what people wrote in Ranger is not changed. Idempotent. The Ranger
-    administrator's password is read from the environment variable RANGER_CDAP_SETUP_PASSWORD or prompted for. No
-    account is created: users and service accounts must exist in Ranger. Users and groups that get rights are looked up
-    first: if any is missing, nothing is changed.
+    what `setup` granted them, and nothing else. Policies written by people are not changed. Idempotent. The Ranger
+    administrator's password is read from RANGER_CDAP_SETUP_PASSWORD or prompted for. No account is created: users and
+    service accounts must exist in Ranger. If a user or group is missing, nothing is changed.
 
-    What creators get, and the policies of the user CDAP itself runs as, are those of `cdap.profile`.
+    `cdap.profile` determines the privileges of creators and the policies of CDAP's own user.
     """
     if from_cdap_site is not None:
         check_user = partial(check_grantee, non_creators=())

@@ -31,22 +31,22 @@ _NEXT: Final = (
     cls=Command,
     examples=("ranger-cdap units --dry-run", "ranger-cdap units"),
     exits={
-        ExitCode.OK: "the files are there, or with --dry-run would be",
-        ExitCode.INVALID_INPUT: "a file was changed by hand, or cannot be written; nothing was done",
+        ExitCode.OK: "the files are in place, or with --dry-run would be",
+        ExitCode.INVALID_INPUT: "a file was edited manually or cannot be written; nothing was done",
     },
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be written.")
-@click.option("--replace", "may_replace", is_flag=True, help="Replace files that differ, also those changed by hand.")
+@click.option("--replace", "may_replace", is_flag=True, help="Replace files that differ, even manually edited ones.")
 @click.option(
     "--root",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     default=Path("/"),
     show_default=True,
-    help="The root of the system, such as the folder in which a package is built.",
+    help="Root of the target system, for example a package build directory.",
 )
 @click.option(
-    "--program", type=click.Path(path_type=Path), metavar="FILE", help="The program they start; default: this one."
+    "--program", type=click.Path(path_type=Path), metavar="FILE", help="The program to start; default: this one."
 )
 @pass_invocation
 def units_command(
@@ -54,8 +54,8 @@ def units_command(
 ) -> None:
     """Write the units of the decision service and of the sync job for systemd.
 
-    Nothing is started, and no user is created: what comes next is printed. Your own changes belong into `systemctl
-    edit`, which survives the next version.
+    Nothing is started and no user is created; the next steps are printed. Put your own changes into `systemctl edit`:
+    they are kept on upgrade.
     """
     java_home = Path(os.environ.get("JAVA_HOME") or JAVA_HOME)
     files = list(units(program or Path(sys.prefix, "bin", "ranger-cdap"), java_home))

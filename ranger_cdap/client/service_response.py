@@ -23,7 +23,8 @@ from ranger_cdap.errors import (
     RangerCdapError,
     UnexpectedReply,
 )
-from ranger_cdap.wire.json_body import refuse_repeated_fields
+from ranger_cdap.ranger_model.json_text import decode_or_none
+from ranger_cdap.ranger_model.strict_json import decode_strictly
 
 T = TypeVar("T")
 
@@ -67,11 +68,9 @@ def read_reply(url: str, request: ServiceRequest[T], response: ServiceResponse, 
         raise _unexpected(url, "it is compressed")
     if response.request_id != request_id:
         raise _unexpected(url, "its `X-Request-Id` is not that of the request; a proxy must pass the header on")
-    try:
-        reply = msgspec.json.decode(response.body, type=request.reply)
-        refuse_repeated_fields(response.body)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise _unexpected(url, f"it is not a reply of `{request.path}`") from None
+    reply = decode_strictly(
+        response.body, request.reply, lambda _: _unexpected(url, f"it is not a reply of `{request.path}`")
+    )
     if problem := request.problem(reply, response.status):
         raise _unexpected(url, problem)
     return reply
@@ -98,10 +97,7 @@ def _error(url: str, response: ServiceResponse) -> RangerCdapError:
 
 def _message(body: bytes) -> str:
     """Return the sentence of an error: AuthZEN's text, or `message` of the others; empty if there is none."""
-    try:
-        said = msgspec.json.decode(body, type=_ErrorMessage | str)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return ""
+    said = decode_or_none(body, _ErrorMessage) or decode_or_none(body, str) or ""
     text = said if isinstance(said, str) else said.message
     return " ".join(text.replace("`", "'").split())[:_QUOTED]
 

@@ -1,4 +1,4 @@
-"""The tables `[groups]` and `[ldap]`: sources of users' groups beside Ranger's user store, and what they need."""
+"""The tables `[groups]` and `[ldap]`: sources of users' groups in addition to Ranger's user store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ranger_cdap.config.table import Table
 
 
 class GroupSettings(Table, frozen=True):
-    """Sources of users' groups beside Ranger's user store ([how](../how-to/take-groups-from-ldap.md)); default: none.
+    """Sources of users' groups besides Ranger's user store ([how](../how-to/take-groups-from-ldap.md)); default: none.
 
     If a source fails, the user counts as a member of every group named in a deny, and of no group of these sources.
     """

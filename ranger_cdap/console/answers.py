@@ -24,12 +24,14 @@ from ranger_cdap.ranger.files.policy_file import download_of
 from ranger_cdap.ranger.refresh.documents import Documents
 from ranger_cdap.ranger.refresh.fixed import documents
 from ranger_cdap.ranger_model.decode import decode_service_policies
+from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.impact import impact
 from ranger_cdap.tools.analysis.impact_rows import impact_rows
+from ranger_cdap.tools.analysis.row_text import Spelling
 from ranger_cdap.tools.questions.access_holders import access_holders
 from ranger_cdap.tools.questions.effective_access import reached
+from ranger_cdap.tools.questions.entity_spelling import entity_spelling
 from ranger_cdap.tools.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
-from ranger_cdap.tools.questions.impact_text import request_text
 from ranger_cdap.tools.questions.known_user import KnownUser, PolicyView
 from ranger_cdap.tools.questions.namespace_matrix import NamespaceMatrix, namespace_matrix
 
@@ -120,10 +122,13 @@ def impact_answer(form: ConsoleForm, authorizer: Authorizer, file: UploadedFile)
     before, current = authorizer.snapshot.engine, authorizer.snapshot.documents
     if before is None or current is None:
         raise NotReady(authorizer.snapshot.reason)
-    return form.parsed(FILE, lambda: _impact(form, before, current, file))
+    spelling = entity_spelling(authorizer.decider.config.instance)
+    return form.parsed(FILE, lambda: _impact(form, before, current, file, spelling))
 
 
-def _impact(form: ConsoleForm, before: PolicyEngine, current: Documents, file: UploadedFile) -> ImpactAnswer | None:
+def _impact(
+    form: ConsoleForm, before: PolicyEngine, current: Documents, file: UploadedFile, spelling: Spelling
+) -> ImpactAnswer | None:
     name, service = file.name, before.service_name
     if not name:
         raise InvalidInput("choose a file: a policy download, a plugin's cache file, or an export")
@@ -138,12 +143,12 @@ def _impact(form: ConsoleForm, before: PolicyEngine, current: Documents, file: U
         return None
     found = impact(before, after, accesses=accesses or None)
     errors = (
-        f"error: the engines contradict the analysis on {request_text(witness.request)}"
+        f"error: the engines contradict the analysis on {ExampleRequest.of(witness, spelling)}"
         for witness in found.contradictions
     )
     as_saved = (f"note: `{name}`: {change}" for change in rewritten[:MOST_NOTES])
     notes = (*errors, *as_saved, *_warnings(name, after, read, current))
-    return ImpactAnswer(after.service_name, impact_rows(found), notes)
+    return ImpactAnswer(after.service_name, impact_rows(found, spelling), notes)
 
 
 def _in_file(file: bytes, name: str, current: Documents, service: str) -> tuple[Documents, tuple[str, ...]]:

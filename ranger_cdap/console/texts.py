@@ -12,7 +12,7 @@ from ranger_cdap.authz.policy_index import ItemFound
 from ranger_cdap.console.answer_rows import AskAnswer, WhoAnswer
 from ranger_cdap.tools.analysis.row_text import SIDES
 from ranger_cdap.tools.questions.access_holders import AccessHolder
-from ranger_cdap.tools.questions.impact_text import limits, request_text  # noqa: F401 - templates call them
+from ranger_cdap.tools.questions.impact_text import limits  # noqa: F401 - templates call it
 from ranger_cdap.tools.questions.matrix import Matrix
 
 

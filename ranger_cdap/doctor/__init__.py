@@ -1,4 +1,4 @@
-"""Read-only checks for what keeps the plugin and the sync job from working, or makes them insecure."""
+"""Read-only checks for problems that break or weaken an installation."""
 
 from __future__ import annotations
 

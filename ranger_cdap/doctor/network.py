@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +20,7 @@ from ranger_cdap.config import (
 )
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.errors import reason
+from ranger_cdap.ranger_model.json_text import decode_or_none
 
 DAY: Final = 24 * 3600
 EXPIRES_SOON: Final = 30 * DAY
@@ -95,10 +95,7 @@ def _audit_kafka(settings: Settings) -> Finding | None:
 
 def has_field(body: bytes, name: str, value: str) -> bool:
     """Return whether an answer is a JSON object that has this value in a field."""
-    try:
-        found = json.loads(body)
-    except ValueError:
-        return False
+    found = decode_or_none(body)
     return isinstance(found, dict) and found.get(name) == value
 
 

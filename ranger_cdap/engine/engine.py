@@ -14,7 +14,7 @@ from ranger_cdap.engine.compiled.cost import MAX_STEPS
 from ranger_cdap.engine.compiled.items import ItemCompiler, principal_set
 from ranger_cdap.engine.compiled.names import NameTransformation
 from ranger_cdap.engine.compiled.options import EngineOptions, Privileged
-from ranger_cdap.engine.compiled.policy import CompiledPolicy, decode_raw
+from ranger_cdap.engine.compiled.policy import CompiledPolicy
 from ranger_cdap.engine.compiled.service_def import Path
 from ranger_cdap.engine.decide.acl import (
     AccessEntry,
@@ -55,6 +55,7 @@ from ranger_cdap.engine.model.request import (
 from ranger_cdap.engine.view import EngineView
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.download import ServicePolicies
+from ranger_cdap.ranger_model.json_text import decode_or_none
 from ranger_cdap.ranger_model.role import RangerRoles
 from ranger_cdap.ranger_model.service_def import ServiceDef
 from ranger_cdap.ranger_model.tag import ServiceTags
@@ -196,7 +197,7 @@ class PolicyEngine:
         linked = policies.tag_policies
         if linked is None or linked.service_id is None:
             return found
-        tag_policy_ids = (name_and_id(decode_raw(raw))[1] for raw in linked.policies)
+        tag_policy_ids = (name_and_id(decode_or_none(raw))[1] for raw in linked.policies)
         return found | dict.fromkeys((id_ for id_ in tag_policy_ids if id_ in found), linked.service_id)
 
     def evaluate(self, request: AccessRequest) -> Decision:

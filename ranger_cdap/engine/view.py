@@ -25,7 +25,7 @@ from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.matcher import PatternKind, ResourceMatcher, Tokens, ValueTest, compile_element, expand
 from ranger_cdap.engine.compiled.names import name_transformation
 from ranger_cdap.engine.compiled.options import EngineOptions, Privileged, privileged
-from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler, decode_raw
+from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, PolicyResourceMatcher, compile_resource
 from ranger_cdap.engine.compiled.roles import RoleTable
 from ranger_cdap.engine.compiled.schedule import Schedule, compile_schedule, compile_schedules
@@ -85,7 +85,6 @@ __all__ = [
     "compile_schedules",
     "compile_service_def",
     "date_script",
-    "decode_raw",
     "expand",
     "fold",
     "gc_paused",

@@ -1,4 +1,4 @@
-"""`AsgiServer`: an ASGI application on a listening socket, until it is told to stop."""
+"""`AsgiServer`: an ASGI application on a listening socket, until it is stopped."""
 
 from __future__ import annotations
 
@@ -80,18 +80,18 @@ class AsgiServer:
                 loop.call_soon_threadsafe(self._changed.set)
 
     def opened(self, connection: HttpConnection) -> None:
-        """Remember a connection; called by itself."""
+        """Remember a connection; called by the connection."""
         self._connections.add(connection)
         if self._stops:
             connection.stop()
 
     def closed(self, connection: HttpConnection) -> None:
-        """Forget a connection; called by itself."""
+        """Forget a connection; called by the connection."""
         self._connections.discard(connection)
         self._changed.set()
 
     def give_way(self, connection: HttpConnection) -> None:
-        """Let the connection read on when all others have, and those that gave way before it; called by itself."""
+        """Let the connection read on when all others have, and those that gave way before it."""
         self._giving_way.append(connection)
         if len(self._giving_way) == 1:
             asyncio.get_running_loop().call_soon(self._next_turn)

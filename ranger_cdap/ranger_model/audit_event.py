@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, quoted, read_object
+from ranger_cdap.ranger_model.json_text import convert
+from ranger_cdap.ranger_model.strict_json import BadLine, quoted, read_object
 
 LATEST: Final = 253_402_300_799_999
 """The last millisecond that has four digits for its year."""
@@ -81,7 +82,7 @@ def read_audit_line(line: str) -> AuditEvent | None:
     if "chain" in value and "repo" not in value:
         _check_mark(value)
         return None
-    found = convert_strictly(value, _Fields)
+    found = convert(value, _Fields, BadLine)
     access = found.action or found.access
     if not access:
         raise BadLine("neither `action` nor `access` names an access type")

@@ -15,7 +15,8 @@ import msgspec
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.document import Document
 from ranger_cdap.ranger_model.download import AuditFilter, ServicePolicies, UserStore
-from ranger_cdap.ranger_model.json_repair import one_line, repaired, shown, unreadable_parts, without_any_null
+from ranger_cdap.ranger_model.json_repair import repaired, shown, unreadable_parts, without_any_null
+from ranger_cdap.ranger_model.json_text import UNREADABLE, Undecodable, convert, decode, decode_or_none, why
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 from ranger_cdap.ranger_model.role import RangerRoles
 from ranger_cdap.ranger_model.tag import ServiceTags
@@ -88,40 +89,37 @@ def decode_policy(raw: msgspec.Raw | bytes, *, lenient: bool = True) -> Policy:
     Raises:
         UnreadablePolicy: it is not readable.
     """
+    if (policy := decode_or_none(raw, Policy)) is not None:
+        return policy
     try:
-        return msgspec.json.decode(raw, type=Policy)
-    except (ValueError, RecursionError, OverflowError):
-        pass
-    try:
-        known = msgspec.json.decode(raw)
+        known = decode(raw)
         return convert_policy(without_any_null(known) if lenient else known)
-    except (ValueError, RecursionError, OverflowError) as e:
-        raise UnreadablePolicy([("", one_line(e))]) from None
+    except UNREADABLE as e:
+        raise UnreadablePolicy([("", why(e))]) from None
 
 
 def convert_policy(known: Any) -> Policy:
     """Convert decoded JSON to a policy. Raises UnreadablePolicy with each part that is not readable."""
     try:
-        return msgspec.convert(repaired(known, Policy), Policy)
-    except (ValueError, RecursionError, OverflowError):
+        return convert(repaired(known, Policy), Policy)
+    except UNREADABLE:
         raise UnreadablePolicy(unreadable_parts(known, Policy)) from None
 
 
 def convert_resource(known: Any) -> PolicyResource | None:
     """Convert decoded JSON to one level of a resource; None where it is not readable."""
     try:
-        return msgspec.convert(repaired(known, PolicyResource), PolicyResource)
-    except (ValueError, RecursionError, OverflowError):
+        return convert(repaired(known, PolicyResource), PolicyResource)
+    except UNREADABLE:
         return None
 
 
 def _decode(data: bytes | msgspec.Raw, type_: type[_T], what: str) -> _T:
     try:
-        value = msgspec.json.decode(data, type=type_)
-    except (ValueError, RecursionError, OverflowError):
+        return decode(data, type_)
+    except Undecodable:
         # Second reading: nulls, and numbers or booleans in quotes, cost this only where they occur.
         try:
-            return msgspec.json.decode(msgspec.json.encode(repaired(msgspec.json.decode(data), type_)), type=type_)
-        except (ValueError, RecursionError, OverflowError) as e:
-            raise PolicySetError(f"{what} cannot be read: {shown(one_line(e))}") from None
-    return value
+            return decode(msgspec.json.encode(repaired(decode(data), type_)), type_)
+        except UNREADABLE as e:
+            raise PolicySetError(f"{what} cannot be read: {shown(why(e))}") from None

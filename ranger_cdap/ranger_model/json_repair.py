@@ -10,6 +10,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
 
+from ranger_cdap.ranger_model.json_text import UNREADABLE, convert, why
+
 _LISTS = (list, Sequence)
 _MAPS = (dict, Mapping)
 _PLAIN: tuple[Any, ...] = (str, Any)
@@ -84,14 +86,14 @@ def without_any_null(value: Any) -> Any:
 def unreadable_parts(value: Any, type_: Any) -> Iterator[tuple[str, str]]:
     """Yield path and reason of each smallest part of a value that does not have its type."""
     try:
-        msgspec.convert(repaired(value, type_), type_)
-    except (ValueError, RecursionError, OverflowError) as e:
+        convert(repaired(value, type_), type_)
+    except UNREADABLE as e:
         inside = [
             (_joined(step, place), reason)
             for step, part, part_type in _parts(value, _required(type_))
             for place, reason in unreadable_parts(part, part_type)
         ]
-        yield from inside or [("", one_line(e).partition(" - at ")[0])]
+        yield from inside or [("", why(e).partition(" - at ")[0])]
 
 
 def _parts(value: Any, type_: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -106,12 +108,6 @@ def _parts(value: Any, type_: Any) -> Iterator[tuple[str, Any, Any]]:
 
 def _joined(step: str, place: str) -> str:
     return step + place if not place or place.startswith("[") else f"{step}.{place}"
-
-
-def one_line(error: Exception) -> str:
-    """Return the message of a decoder, as part of another message."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
 def shown(text: str) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import msgspec
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
+from ranger_cdap.ranger_model.json_text import Undecodable
+from ranger_cdap.ranger_model.strict_json import decode_strictly
 from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import Caller, Callers
 from ranger_cdap.service.http.endpoint import Endpoint, routed
@@ -19,7 +22,6 @@ from ranger_cdap.service.http.request_spans import RequestSpans
 from ranger_cdap.service.http.shares import Shares
 from ranger_cdap.service.state.app_state import AppState
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.wire.json_body import refuse_repeated_fields
 
 _READ_AT_ONCE: Final = 16_384
 """Largest body, in bytes, that the event loop's thread parses itself; a larger one would block all other requests."""
@@ -69,7 +71,7 @@ class _ApiEndpoint(Endpoint):
                 call = replace(call, body=self._parsed(data))
         if self._waits(call):
             return await self.shares.wait(caller.name, self._route.handler, call)
-        if _so(self._route.works, call):
+        if _holds(self._route.works, call):
             return await self.shares.work(caller.name, self._route.handler, call)
         return self._route.handler(call)
 
@@ -91,30 +93,22 @@ class _ApiEndpoint(Endpoint):
         assert self._read is not None
         try:
             return self._read(data)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as e:
-            raise Refused(
-                400, f"the body is not valid for `{self._route.path}`: {' '.join(str(e).split())[:300]}"
-            ) from None
+        except Undecodable as e:
+            raise Refused(400, f"the body is not valid for `{self._route.path}`: {e}") from None
 
     def _waits(self, call: HandlerCall) -> bool:
         """Return true if the handler may wait, so that it needs a thread for that."""
-        return self._state.authorizer.decider.has_decision_hooks or _so(self._route.waits, call)
+        return self._state.authorizer.decider.has_decision_hooks or _holds(self._route.waits, call)
 
 
 def _reader(takes: type) -> Callable[[bytes], object]:
     """Return the parser of a body for that struct; a struct with `read` parses it itself."""
     itself: Callable[[bytes], object] | None = getattr(takes, "read", None)
-    decode: Callable[[bytes], object] = msgspec.json.Decoder(takes).decode
-
-    def read(data: bytes) -> object:
-        body: object = decode(data)
-        refuse_repeated_fields(data)
-        return body
-
-    return itself or read
+    decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(takes)
+    return itself or partial(decode_strictly, form=decoder)
 
 
-def _so(said: bool | Callable[[HandlerCall], bool], call: HandlerCall) -> bool:
+def _holds(said: bool | Callable[[HandlerCall], bool], call: HandlerCall) -> bool:
     return said if isinstance(said, bool) else said(call)
 
 

@@ -228,7 +228,7 @@ class KafkaSink:
             )
         why = " ".join(str(error).split())[:_LONGEST_QUOTE] or type(error).__name__
         whose = f" of {account}" if username else ""  # a server that rejects one may just close the connection
-        return AuditSinkError(f"{where} does not take audit records{whose}: {why}{self._hint}")
+        return AuditSinkError(f"{where} rejected audit records{whose}: {why}{self._hint}")
 
 
 @contextmanager

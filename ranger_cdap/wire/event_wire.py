@@ -10,7 +10,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from ranger_cdap.wire.json_body import Repeated, Strict, refuse_repeated_fields, refuse_repeated_outer_fields
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
+from ranger_cdap.ranger_model.strict_json import decode_strictly, refuse_repeated
+from ranger_cdap.wire.json_body import Strict
 
 UNSTAMPED: Final = 1
 STAMPED: Final = 2
@@ -101,11 +103,10 @@ class AuditRequest(msgspec.Struct, forbid_unknown_fields=True):
         """Return the records of a body, undecoded, so that an invalid one does not block the others.
 
         Raises:
-            msgspec.MsgspecError: it is not a list of records at all.
-            Repeated: it has a field twice.
+            Undecodable: it is not a list of records at all, or has a field twice.
         """
-        raws = [bytes(raw) for raw in _read_envelope(data).records]
-        refuse_repeated_outer_fields(data, _RawAuditRequest(list(map(msgspec.Raw, raws))))
+        raws = [bytes(raw) for raw in decode(data, _envelopes).records]
+        refuse_repeated(_RawAuditRequest(list(map(msgspec.Raw, raws))), data)
         return raws
 
 
@@ -140,9 +141,9 @@ class _Versioned(msgspec.Struct):
     v: Any = None
 
 
-_read_envelope: Final = msgspec.json.Decoder(_RawAuditRequest).decode
-_read_version: Final = msgspec.json.Decoder(_Versioned).decode
-_read_record: Final = msgspec.json.Decoder(Record).decode
+_envelopes: Final = msgspec.json.Decoder(_RawAuditRequest)
+_versions: Final = msgspec.json.Decoder(_Versioned)
+_records: Final = msgspec.json.Decoder(Record)
 
 
 class Fault(StrEnum):
@@ -217,11 +218,9 @@ def _check_stamps(record: Record) -> None:
 
 def _strictly(raw: bytes) -> Record:
     try:
-        version = _read_version(raw).v
+        version = decode(raw, _versions).v
         if version not in (UNSTAMPED, STAMPED) or type(version) is not int:
             raise BadRecord(Fault.VERSION, f"unknown version `{str(version)[:80]}`")
-        record = _read_record(raw)
-        refuse_repeated_fields(raw)
-    except (msgspec.MsgspecError, ValueError, RecursionError, Repeated) as e:
-        raise BadRecord(Fault.FORMAT, " ".join(str(e).split())[:300]) from None
-    return record
+        return decode_strictly(raw, _records)
+    except Undecodable as e:
+        raise BadRecord(Fault.FORMAT, str(e)) from None

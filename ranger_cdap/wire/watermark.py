@@ -1,6 +1,6 @@
 """The watermark of a directory of events: everything that was received before it is in a published file.
 
-The sync job reads it beside the files: anything that could contradict a record was journalled before it, so that the
+The sync job reads it with the files: anything that could contradict a record was journalled before it, so that the
 record can be decided as soon as the watermark has passed it. The id changes when the directory, and with it the
 journal, is lost.
 """
@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.disk import fsync_directory
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
 from ranger_cdap.wire.event_access import EventAccess
 
 WATERMARK: Final = ".watermark"
@@ -56,8 +57,8 @@ class WatermarkFile:
 
     def read(self) -> Watermark | None:
         """Return the last watermark; None if there is none that can be read."""
-        with suppress(OSError, msgspec.MsgspecError):
-            found = msgspec.json.decode((self.directory / WATERMARK).read_bytes(), type=Watermark)
+        with suppress(OSError, Undecodable):
+            found = decode((self.directory / WATERMARK).read_bytes(), Watermark)
             return found if found.v == _VERSION else None
         return None
 

@@ -24,9 +24,9 @@ from spark_sync.spark.on_demand import SparkOnDemand
 @pass_invocation
 @click.pass_context
 def demo(context: click.Context, invocation: Invocation) -> None:
-    """Show the main job on recorded events: a creation in CDAP becomes a grant in Ranger.
+    """Demonstrate the main job with recorded events: a creation in CDAP becomes a grant in Ranger.
 
-    Starts an embedded Ranger Admin on this machine, and removes everything afterwards.
+    Starts an embedded Ranger Admin on this machine and cleans up afterwards.
     """
     require_packages()
     from spark_sync.demo import open_demo, run_demo

@@ -42,7 +42,7 @@ def inventory(
     token_file: Path | None,
     programs: bool,
 ) -> None:
-    """List everything in CDAP, for `sync baseline`.
+    """List all entities in CDAP, for `sync baseline`.
 
     The account must be allowed to read everything: an entity it cannot see is not listed, and anyone who touches that
     entity first would become its creator.

@@ -55,14 +55,9 @@ def outdated_json(outdated: OutdatedGrants | None) -> dict[str, object] | None:
 
 
 def as_json(life: Life) -> dict[str, object]:
-    """Return a life as JSON; the entity also as type and parts, because its text is for people.
-
-    `event` is the hash of the line that began it, and `trace_id` the trace of the check of its request.
-    """
+    """Return a life as JSON: `event` is the hash of the line that began it, `trace_id` the trace of its check."""
     return {
         "entity": str(life.entity),
-        "type": life.entity.type,
-        "parts": list(life.entity.parts),
         "life": life.number,
         "state": life.state.value,
         "creator": life.creator,

@@ -27,7 +27,7 @@ from spark_sync.reconcile import manual
 @click.argument("entities", type=ENTITY, nargs=-1, metavar="[ENTITY]...")
 @pass_invocation
 def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
-    """Make grants that are blocked or failed pending again: those of the entities named, or all."""
+    """Set blocked and failed grants to pending again: those of the given entities, or all."""
     settings = invocation.settings
     check_ledger(settings)
     with invocation.messages.status("looking into the ledger"):

@@ -43,7 +43,7 @@ _COMMANDS: Final = {Drift.OUTDATED: "sync regrant", Drift.UNKNOWN: "sync baselin
         "ranger-cdap sync reconcile --release dataset:ns1.purchases",
     ),
     exits={
-        ExitCode.OK: "no drift, or all of it settled",
+        ExitCode.OK: "no drift, or all of it resolved",
         ExitCode.NO: "drift",
         ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
     },
@@ -70,7 +70,7 @@ def reconcile(
     revoke: bool,
     entities: tuple[EntityId, ...],
 ) -> None:
-    """Compare ledger, inventory and Ranger; with an action, settle the matching drift of ENTITY, or of all entities.
+    """Compare ledger, inventory and Ranger; with an action, resolve the matching drift of ENTITY, or of all entities.
 
     Only the ledger is changed; the next run does the rest.
     """
@@ -140,8 +140,6 @@ def to_json(finding: DriftFinding) -> dict[str, object]:
     return {
         "kind": finding.drift.value,
         "entity": str(finding.entity),
-        "type": finding.entity.type,
-        "parts": list(finding.entity.parts),
         "life": finding.number or None,
         "state": finding.life.state.value if finding.life else None,
         "creator": finding.life.creator if finding.life else None,

@@ -29,13 +29,13 @@ _SETTLED: Final = (State.APPLIED, State.KNOWN, State.CLOSED)
         ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
     },
 )
-@click.option("--yes", is_flag=True, help="Send the changes, with everything else that is pending.")
+@click.option("--yes", is_flag=True, help="Send the changes, and everything else that is pending.")
 @click.argument("entities", type=ENTITY, nargs=-1, metavar="[ENTITY]...")
 @pass_invocation
 def regrant(invocation: Invocation, yes: bool, entities: tuple[EntityId, ...]) -> None:
-    """Change the grants of ENTITY, or of all entities, that were decided by former settings; only shown without --yes.
+    """Update grants of ENTITY, or of all entities, that were decided by earlier settings; without --yes only show them.
 
-    Manual overrides and policies that were edited or deleted manually stay as they are.
+    Manual overrides, and policies that were edited or deleted manually, are kept.
     """
     settings = invocation.settings
     check_ledger(settings)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     cls=Command,
     examples=("ranger-cdap sync repair",),
     exits={
-        ExitCode.OK: "every table is whole; nothing that a grant depends on was lost",
+        ExitCode.OK: "every table is complete; nothing that grants depend on was lost",
         ExitCode.NO: "something was lost; the next steps are shown",
         ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
     },
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 @pass_invocation
 @click.pass_context
 def repair(context: click.Context, invocation: Invocation) -> None:
-    """Make the ledger's tables that have spoiled files anew, of all rows that can be read, and show what is lost.
+    """Rebuild ledger tables with damaged files from all readable rows, and show what is lost.
 
-    A spoiled table is kept beside, as `TABLE.spoiled-TIME`. Where something is lost, nothing is granted before a new
-    inventory is entered.
+    The damaged table is kept as `TABLE.spoiled-TIME`. If anything is lost, nothing is granted until a new inventory is
+    entered.
     """
     settings = invocation.settings
     check_ledger(settings)

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Read new events into the ledger, but only show the changes for Ranger.")
 @pass_invocation
 def run(invocation: Invocation, follows: bool, interval: float, dry_run: bool) -> None:
-    """Read new events once and bring Ranger's grants up to date.
+    """Read new events once and update the grants in Ranger.
 
     With --follow --json it prints a line of JSON for each run.
     """

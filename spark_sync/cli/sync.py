@@ -25,7 +25,7 @@ COMMANDS: Final = {
 
 @click.group(cls=CommandGroup, examples=("ranger-cdap sync run", "ranger-cdap sync status"))
 def sync() -> None:
-    """Give the creators of CDAP entities their privileges in Ranger (a PySpark job)."""
+    """Grant creators of CDAP entities their privileges in Ranger (a PySpark job)."""
 
 
 add_lazily(sync, COMMANDS)

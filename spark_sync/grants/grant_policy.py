@@ -28,7 +28,7 @@ _NOT_IN_NAMES: Final = str.maketrans(":/", " _", "&<>'\"`")
 LISTED: Final = 2
 """Times that a policy of ours lists its entity at first.
 
-Ranger accepts one enabled policy for each list of resources, so that ours stands beside a policy that lists it once.
+Ranger accepts one enabled policy for each list of resources, so that ours coexists with a policy that lists it once.
 """
 MOST_LISTED: Final = 10
 _OURS_BY_GUID = 5  # the version of our guids; Ranger's own are of version 4

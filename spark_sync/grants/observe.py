@@ -1,7 +1,7 @@
 """`observe`: what people have done to the policies of lives since the last look, at most once a minute.
 
 Law: a creator keeps the right for as long as the life is open, whatever people do to our policy, unless they took it.
-A policy that they moved to another resource is theirs, and the next push writes one anew. A restore of Ranger is not
+A policy that they moved to another resource is theirs, and the next push writes one again. A restore of Ranger is not
 their doing (`went_back`).
 """
 

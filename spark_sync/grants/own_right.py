@@ -25,7 +25,7 @@ from servicedef import service_definition
 class OwnRight:
     """Access types of a creator, and of the groups that get the same.
 
-    That the creator may pass them on in a policy of ours is ours, too: who left it there cannot be told.
+    That the creator may pass them on in a policy of ours is ours, too: who left it there is unknown.
     """
 
     user: str

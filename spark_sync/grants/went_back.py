@@ -6,7 +6,7 @@ a right that had ended or was taken is revoked again, and a grant that is lost o
 
 A single policy that is gone is a person's deletion, unless an older one has the id that the ledger knows: people can
 post a policy with our guid, but not choose its id. One that is gone although a newer one is still there is deleted by a
-person, too. An edit after the restore that brings a version up to the ledger's cannot be told from any other edit.
+person, too. An edit after the restore that brings a version up to the ledger's looks like any other edit.
 """
 
 from __future__ import annotations

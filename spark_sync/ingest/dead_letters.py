@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.errors import SyncError, reason
+from ranger_cdap.ranger_model.json_text import decode_or_none
 
 DEAD_LETTERS: Final = "dead-letters.jsonl"
 """The file in the state directory."""
@@ -85,10 +86,8 @@ def _lines_in(path: Path) -> int:
 
 def _lines_of(letter: bytes) -> int:
     """Return the lines of a letter; 1 if it was cut off."""
-    try:
-        return _letter.decode(letter).lines
-    except msgspec.MsgspecError:
-        return 1
+    found = decode_or_none(letter, _letter)
+    return 1 if found is None else found.lines
 
 
 _letter: Final = msgspec.json.Decoder(DeadLetter)

@@ -88,7 +88,7 @@ def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, li
 
 
 def counts(request: EntityRequest, settings: FoldSettings) -> bool:
-    """Return whether a request succeeded and may begin or end a life by itself."""
+    """Return whether a request succeeded and may begin or end a life on its own."""
     if request.outcome is not Outcome.DONE:
         return False
     if request.corroborated or settings.uncorroborated:

@@ -1,4 +1,4 @@
-"""Lease of the state directory: a lock file that allows one run at a time, and beside it the name of its holder."""
+"""Lease of the state directory: a lock file that allows one run at a time, and next to it the name of its holder."""
 
 from __future__ import annotations
 

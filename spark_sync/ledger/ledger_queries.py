@@ -118,7 +118,7 @@ def _is_new(progress: FoldProgress) -> str:
 def _waits(progress: FoldProgress) -> str:
     """Return the condition for events that are not decided whatever their source.
 
-    Each column is compared by itself, so that most files and pages are skipped by their statistics.
+    Each column is compared separately, so that most files and pages are skipped by their statistics.
     """
     decided = progress.scope.decided
     after = " OR ".join(f'"{name}" >= {decided}' for name in ("received", "time", "started"))

@@ -139,7 +139,7 @@ class LedgerTables:
     def _refresh(self) -> None:
         """Bring the tables whose directory of commits changed to their newest version, in the order of `TABLES`.
 
-        One that was replaced, by a copy perhaps, is opened anew, because its version may be lower. The number of a
+        One that was replaced, by a copy perhaps, is opened again, because its version may be lower. The number of a
         directory may be used again, so the newest commit that was read must still be there as it was.
         """
         for name, table in self._tables.items():

@@ -181,7 +181,7 @@ class Life:
 
     @property
     def is_deleted(self) -> bool:
-        """Return whether the entity is deleted for certain: a life ended by hand only makes room for another one."""
+        """Return whether the entity is deleted for certain: a life ended manually only makes room for another one."""
         return self.ended is not None and self.ended.source not in (MANUAL, RECONCILED)
 
     @property

@@ -13,6 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from ranger_cdap.errors import SyncError
+from ranger_cdap.ranger_model.json_text import decode
 from spark_sync.ledger.ledger_queries import NEWEST_NOTES
 from spark_sync.ledger.ledger_rows import FILES, NOTES, Row, batches
 from spark_sync.ledger.ledger_tables import LedgerTables
@@ -38,10 +39,13 @@ class Notes:
         """Return what was noted last by that name."""
         self._refresh("notes", self._read_notes)
         row = self._notes.get((self._instance, name))
-        try:
-            return None if row is None else msgspec.json.decode(row["value"], type=kind)
-        except msgspec.MsgspecError as e:
-            raise SyncError(f"the ledger's note `{name}` cannot be read ({e}); is it of another version?") from e
+        if row is None:
+            return None
+        return decode(
+            row["value"],
+            kind,
+            lambda why: SyncError(f"the ledger's note `{name}` cannot be read ({why}); is it of another version?"),
+        )
 
     def write(self, name: str, value: object) -> None:
         """Note a value in place of the last one of that name."""

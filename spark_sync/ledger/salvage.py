@@ -1,4 +1,4 @@
-"""`salvage`: spoiled tables of a ledger made anew, of the rows that can still be read."""
+"""`salvage`: spoiled tables of a ledger rebuilt from the rows that can still be read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ANEW: Final = ".repair"
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """A table that was made anew, the number of its rows, and what could not be read: `lost`, each with the reason."""
+    """A rebuilt table, the number of its rows, and what could not be read: `lost`, each with the reason."""
 
     table: str
     rows: int
@@ -42,7 +42,7 @@ class Salvaged:
 
 
 def repair_ledger(state: Path, instance: str, *, now: int) -> list[Salvaged]:
-    """Make spoiled tables anew, under the lease; `now` is in epoch milliseconds.
+    """Rebuild spoiled tables, under the lease; `now` is in epoch milliseconds.
 
     If rows are lost on which grants depend, runs stop with `LedgerLost` until a baseline. If events are, the event
     files that are there are read again.
@@ -62,7 +62,7 @@ def repair_ledger(state: Path, instance: str, *, now: int) -> list[Salvaged]:
 
 
 def salvage(state: Path, now: int) -> list[Salvaged]:
-    """Make each table with a spoiled file anew, and keep it as `TABLE.spoiled-NOW`; under the lease.
+    """Rebuild each table with a spoiled file, and keep it as `TABLE.spoiled-NOW`; under the lease.
 
     Raises:
         SyncError: a table cannot be written or moved.

@@ -14,6 +14,7 @@ from ranger_cdap.config import Settings
 from ranger_cdap.config.address import DECISION_SERVICE, checked_address
 from ranger_cdap.net.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.net.tls import TlsFiles
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
 from ranger_cdap.wire.authzen_wire import EvaluationsResponse
 from ranger_cdap.wire.resource_name import NameTemplate
 
@@ -84,12 +85,12 @@ class EvaluationClient:
             if status != HTTPStatus.OK:
                 self.problem = f"the decision service at `{self.url}` answered HTTP {status}"
                 return None
-            answer = msgspec.json.decode(content, type=EvaluationsResponse)
+            answer = decode(content, EvaluationsResponse)
         except (NoResponse, TooLarge, TooSlow) as e:
             advice = _TLS_ADVICE if isinstance(e, NoResponse) and e.of_tls else ""
             self.problem = f"the decision service at `{self.url}` is unavailable: {e}{advice}"
             return None
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except Undecodable:
             self.problem = f"`{self.url}` is not the address of a decision service"
             return None
         self.problem = ""

@@ -22,6 +22,7 @@ from ranger_cdap.ranger_model.decode import (
     decode_user_store,
 )
 from ranger_cdap.ranger_model.download import UserStore
+from ranger_cdap.ranger_model.json_text import decode
 
 _NO_NAMES = frozenset({"", USER_MACRO, OWNER_MACRO})
 
@@ -112,10 +113,9 @@ def _plain(_path: Path, _number: int, line: str) -> tuple[str, frozenset[str]]:
 
 
 def _described(path: Path, number: int, line: str) -> tuple[str, frozenset[str]]:
-    try:
-        described = msgspec.json.decode(line.encode(), type=_UserLine)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as e:
-        raise InvalidInput(f"`{path}`, line {number}: {e}; nothing was reviewed") from None
+    described = decode(
+        line, _UserLine, lambda why: InvalidInput(f"`{path}`, line {number}: {why}; nothing was reviewed")
+    )
     if not described.user:
         raise InvalidInput(f"`{path}`, line {number}: the user has no name; nothing was reviewed")
     return described.user, frozenset(described.groups)

@@ -20,7 +20,8 @@ import msgspec
 from ranger_cdap.cdap.creations import AuditRow, load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, quoted, read_object
+from ranger_cdap.ranger_model.json_text import convert
+from ranger_cdap.ranger_model.strict_json import BadLine, quoted, read_object
 from ranger_cdap.wire.event_wire import Milliseconds
 from spark_sync.ledger.event import NEVER, EntityEvent, Stage
 from spark_sync.sources.line_reader import UNREADABLE_USER, LineReading, bad_name
@@ -87,12 +88,12 @@ def _message(found: Mapping[str, Any]) -> tuple[_AuditMessage, str, Mapping[str,
     if type(version) is not int or version not in _VERSIONS:
         raise BadLine(f"unknown version {quoted(version)}")
     if version == 1:
-        message_1 = convert_strictly(found, _AuditMessageV1)
+        message_1 = convert(found, _AuditMessageV1, BadLine)
         kind = message_1.entityId.get("entity", message_1.entityId.get("entityType"))
         if not isinstance(kind, str):
             raise BadLine("`entity` of `entityId` is missing or is no text")
         return message_1, kind.upper(), message_1.entityId
-    message = convert_strictly(found, _AuditMessageV2)
+    message = convert(found, _AuditMessageV2, BadLine)
     return message, message.metadataEntity.type.upper(), message.metadataEntity.details
 
 

@@ -9,7 +9,6 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import stamina
 
 from ranger_cdap.config import AddressSetting, NetworkSettings, checked_address
@@ -18,6 +17,7 @@ from ranger_cdap.config.named_file import read_regular
 from ranger_cdap.errors import CdapError, CdapForbidden, CdapNotFound, CdapUnreachable, ConfigError, reason
 from ranger_cdap.net.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.net.tls import TlsFiles
+from ranger_cdap.ranger_model.json_text import decode
 
 _LARGEST_ANSWER: Final = 1 << 28
 _CONNECT_TIMEOUT: Final = 5.0
@@ -64,12 +64,12 @@ class CdapHttp:
             CdapError: one of its subclasses, by the kind of failure.
         """
         body = self._call("GET", path, query=query)
-        try:
-            return msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            raise CdapError(
+        return decode(
+            body,
+            refuse=lambda _: CdapError(
                 f"the answer to `GET {path}` is not JSON; is `{self.url}` the address of a CDAP router?"
-            ) from None
+            ),
+        )
 
     def post(self, path: str, body: bytes, content_type: str) -> bytes:
         """Return CDAP's answer to a query that needs a body.

@@ -12,7 +12,8 @@ from typing import Any, TypeGuard
 import msgspec
 
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, quoted, read_object
+from ranger_cdap.ranger_model.json_text import convert
+from ranger_cdap.ranger_model.strict_json import BadLine, quoted, read_object
 from ranger_cdap.wire.event_wire import (
     CHECK_VERSION,
     STAMPED,
@@ -58,7 +59,7 @@ def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> li
     """
     if "check" in line and "record" not in line:
         _refuse_version(line["check"], (CHECK_VERSION,))
-        journalled = convert_strictly(line, StoredCheck)
+        journalled = convert(line, StoredCheck, BadLine)
         _refuse_instance(journalled.check.instance, instance)
         allowed = journalled.check.allowed
         check, id_ = journalled.check, journalled.id
@@ -76,7 +77,7 @@ def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> li
         )
     record = line.get("record")
     _refuse_version(record, (UNSTAMPED, STAMPED))
-    stored = convert_strictly(line, StoredRecord)
+    stored = convert(line, StoredRecord, BadLine)
     record = stored.record
     if record.ended >= NEVER:  # a record has an end
         raise BadLine(TOO_EARLY)

@@ -180,7 +180,7 @@ class MessagingReader(DataSourceStreamReader):
                 return
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Do nothing: CDAP expires messages by itself."""
+        """Do nothing: CDAP expires messages itself."""
 
     def stop(self) -> None:
         """Do nothing: no connection is kept open."""

@@ -1,6 +1,6 @@
 """Watermarks of decision services: how far a run may decide, and the current time of their journals.
 
-A decision service writes a watermark beside its records and journalled checks: everything it received earlier is in a
+A decision service writes a watermark next to its records and journalled checks: everything it received earlier is in a
 readable file. So the watermark must be read before the files.
 """
 
@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from ranger_cdap.config import SourceSettings
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
 from ranger_cdap.wire.watermark import WATERMARK, Watermark
 from spark_sync.sources.line_reader import MOST_AHEAD
 
@@ -151,9 +150,9 @@ def _read(source: SourceSettings) -> Watermark | None:
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
-        found = msgspec.json.decode(content, type=Watermark) if len(content) <= _LARGEST else UNREADABLE
+        found = decode(content, Watermark) if len(content) <= _LARGEST else UNREADABLE
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+    except (OSError, Undecodable):
         return UNREADABLE
     return found if found.v == UNREADABLE.v and found.watermark >= 0 else UNREADABLE

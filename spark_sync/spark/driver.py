@@ -22,7 +22,7 @@ from pyspark.java_gateway import launch_gateway
 
 from spark_sync.spark.scratch import LOCATION, Scratch
 
-_GOODBYE = 15.0  # seconds the process has to end by itself
+_GOODBYE = 15.0  # seconds the process has to end on its own
 _REST = 5.0  # seconds for the last of its messages, if it leaves processes behind that hold them open
 _REMARK: Final = b"WARNING: "  # Java's own, of modules and methods; what goes wrong in Spark has a time and a level
 _STARTED: Final = b"\0started\n"  # in the order of the messages, so that none before it counts as a later one

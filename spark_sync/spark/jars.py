@@ -15,7 +15,7 @@ from ranger_cdap.errors import SparkMissing
 def spark_jars(jars_dir: Path | None, packages: Sequence[str]) -> dict[str, str]:
     """Return the settings by which Spark gets the jars of `packages`, with what they need; none without packages.
 
-    They are in the configured directory, or `jars` beside the interpreter. Spark gets all jars that are there, but no
+    They are in the configured directory, or `jars` next to the interpreter. Spark gets all jars that are there, but no
     other version of these packages, as an upgrade leaves there.
 
     Args:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ranger_cdap.cdap.entity import parse_entity, to_resource
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from tests.cli.fixtures import COMPANY, dataset, item, named, policy
@@ -158,7 +159,7 @@ def changed(reason: dict[str, Any], policies: list[dict[str, Any]]) -> None:
         if reason["policy"]:
             by_id[reason["policy"]["id"]]["policyItems"].append(given)
             return
-        levels = dict(zip(("namespace", reason["entity"]["type"]), reason["entity"]["parts"], strict=False))
+        levels = to_resource(parse_entity(reason["entity"]), "cdap")
         policies.append(policy(100 + len(policies), levels, given))
 
 

@@ -56,7 +56,7 @@ def test_who_can_do_what(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]
     assert main(["access", "--entity", "dataset:ns1.other"]) == 0
     assert capsys.readouterr().out == "no one has any access to dataset:ns1.other\n"
     assert main(["access", "--entity", "dataset:ns1.*"]) == 0
-    assert "user alice has read on dataset cdap/ns1/kv" in capsys.readouterr().out
+    assert "user alice has read on dataset:ns1.kv" in capsys.readouterr().out
     assert main(["access", "--entity", "data:ns1.*"]) == 3
 
 
@@ -265,5 +265,5 @@ def test_json_is_one_document(ranger: RangerAdmin, capsys: pytest.CaptureFixture
         "user": "alice",
         "capacity": "requesting",
         "actions": ["READ"],
-        "entity": {"type": "dataset", "parts": ["ns1", "kv"]},
+        "entity": "dataset:ns1.kv",
     }

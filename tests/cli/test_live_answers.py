@@ -53,7 +53,7 @@ def test_every_answer_is_one_document(ranger: RangerAdmin, capsys: pytest.Captur
     (alice,) = [row for row in answered(capsys, 0, "access", "--entity", "dataset:ns1.kv") if row["name"] == "alice"]
     assert alice["accesses"]["read"]["policy"]["name"] == "kv"
     shown = answered(capsys, 0, "access", "--format", "matrix", "--entity", "namespace:ns1")
-    assert [row["entity"]["parts"] for row in shown["rows"]] == [["ns1"], ["ns1", "kv"]]
+    assert [row["entity"] for row in shown["rows"]] == ["namespace:ns1", "dataset:ns1.kv"]
     Path("expected.toml").write_text(EXPECTED)
     assert answered(capsys, 0, "policies", "test", "expected.toml")["met"] == 1
     assert answered(capsys, 0, "policies", "lint") == []

@@ -129,7 +129,7 @@ def texts_of(value: Any) -> Iterator[str]:
                 yield inner
             elif name in shown and isinstance(inner, list) and all(isinstance(one, str) for one in inner):
                 yield from inner
-            elif name not in ("others", "witnesses"):
+            elif name not in ("others", "examples"):
                 yield from texts_of(inner)
     elif isinstance(value, list):
         for inner in value:
@@ -236,7 +236,7 @@ def test_what_a_file_changes_is_what_the_command_says(
     assert printed["lost"]
     for row in printed["lost"]:
         assert f"{', '.join(row['who'])} loses {', '.join(row['accesses'])} on" in page.text
-        assert f'by policy {row["policy"]["id"]} "{row["policy"]["name"]}", allow item {row["item"]}' in page.text
+        assert f'by policy {row["policy_id"]} "{row["policy_name"]}", allow item {row["item"]}' in page.text
 
 
 def test_a_file_is_read_as_ranger_would_save_it(world: ConsoleWorld, folder: Path) -> None:

@@ -114,7 +114,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
     (READER, PASSWORD, {}, "does not let account `reader` write to topic"),
     (WRITER, PASSWORD, {"kafka_topic": MISSING}, f"has no topic `{MISSING}`"),
     (WRITER, PASSWORD, {"ca_file": None}, "certificate"),
-    (WRITER, PASSWORD, {"kafka_bootstrap": "127.0.0.1:1"}, "does not take audit records of account `writer`: "),
+    (WRITER, PASSWORD, {"kafka_bootstrap": "127.0.0.1:1"}, "rejected audit records of account `writer`: "),
 ]
 
 

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ranger_cdap.ranger_model.json_text import Undecodable
+from ranger_cdap.ranger_model.strict_json import decode_strictly
 from ranger_cdap.wire.event_wire import BadRecord, CheckRecord, Fault, Intake, Record, StoredRecord, line_of
-from ranger_cdap.wire.json_body import Repeated, refuse_repeated_fields
 from spark_sync.demo import RECORDING
 from tests.service.event_samples import ID, Json, record, stamped
 
@@ -43,17 +44,17 @@ REFUSED: dict[str, tuple[Json | str, Fault, str]] = {
     "version 1 with an id": (record(check_id=ID), Fault.FORMAT, "`id` of `checks[0]` is not part of version 1"),
     "version 1 with a process": (record(check_process=ID), Fault.FORMAT, "`process` of `checks[0]` is not part"),
     "version 1 with a time": (record(check_at=1), Fault.FORMAT, "`at` of `checks[0]` is not part of version 1"),
-    "an id in capitals": (stamped(check_id="A" * 32), Fault.FORMAT, "$.checks[0].id"),
-    "an id with a line break": (stamped(check_id="a" * 31 + "\n"), Fault.FORMAT, "$.checks[0].id"),
-    "an id and a line break": (stamped(check_id="a" * 32 + "\n"), Fault.FORMAT, "$.checks[0].id"),
-    "a short process": (stamped(check_process="a" * 31), Fault.FORMAT, "$.checks[0].process"),
-    "a null process": (stamped(check_process=None), Fault.FORMAT, "$.checks[0].process"),
-    "a time of a check as text": (stamped(check_at="1"), Fault.FORMAT, "$.checks[0].at"),
-    "a time of a check before 1970": (stamped(check_at=-1), Fault.FORMAT, "$.checks[0].at"),
+    "an id in capitals": (stamped(check_id="A" * 32), Fault.FORMAT, "`checks[0].id"),
+    "an id with a line break": (stamped(check_id="a" * 31 + "\n"), Fault.FORMAT, "`checks[0].id"),
+    "an id and a line break": (stamped(check_id="a" * 32 + "\n"), Fault.FORMAT, "`checks[0].id"),
+    "a short process": (stamped(check_process="a" * 31), Fault.FORMAT, "`checks[0].process"),
+    "a null process": (stamped(check_process=None), Fault.FORMAT, "`checks[0].process"),
+    "a time of a check as text": (stamped(check_at="1"), Fault.FORMAT, "`checks[0].at"),
+    "a time of a check before 1970": (stamped(check_at=-1), Fault.FORMAT, "`checks[0].at"),
     "no version": (record(v=...), Fault.VERSION, "unknown version `None`"),
     "the version as text": (record(v="1"), Fault.VERSION, "unknown version `1`"),
     "the version as a truth": (record(v=True), Fault.VERSION, "unknown version `True`"),
-    "no object": ("[]", Fault.FORMAT, "Expected `object`"),
+    "no object": ("[]", Fault.FORMAT, "expected `object`"),
     "an id inside": (record(id="x"), Fault.FORMAT, "unknown field `id`"),
     "a caller inside": (record(caller="cdap-master"), Fault.FORMAT, "unknown field `caller`"),
     "a null received inside": (record(received=None), Fault.FORMAT, "unknown field `received`"),
@@ -65,18 +66,18 @@ REFUSED: dict[str, tuple[Json | str, Fault, str]] = {
     ),
     "another instance": (record(instance="prod"), Fault.INSTANCE, "is of instance `prod`, not of `cdap`"),
     "no instance": (record(instance=...), Fault.FORMAT, "missing required field `instance`"),
-    "a code as text": (record(code="200"), Fault.FORMAT, "Expected `int`, got `str`"),
-    "a code with a fraction": (record(code=200.5), Fault.FORMAT, "Expected `int`, got `float`"),
+    "a code as text": (record(code="200"), Fault.FORMAT, "expected `int`, got `str`"),
+    "a code with a fraction": (record(code=200.5), Fault.FORMAT, "expected `int`, got `float`"),
     "a code no integer of Java holds": (record(code=2**31), Fault.FORMAT, "<= 2147483647"),
-    "a time no long of Java holds": (record(ended=2**63), Fault.FORMAT, "$.ended"),
+    "a time no long of Java holds": (record(ended=2**63), Fault.FORMAT, "`ended"),
     "a time of zero": (record(started=0), Fault.FORMAT, ">= 1"),
-    "a null method": (record(method=None), Fault.FORMAT, "$.method"),
+    "a null method": (record(method=None), Fault.FORMAT, "`method"),
     "no checks": (record(checks=...), Fault.FORMAT, "missing required field `checks`"),
-    "a null check": (record(checks=[None]), Fault.FORMAT, "$.checks[0]"),
-    "allowed as text": (record(check_allowed="yes"), Fault.FORMAT, "$.checks[0].allowed"),
-    "allowed as a number": (record(check_allowed=1), Fault.FORMAT, "$.checks[0].allowed"),
-    "a null part": (record(check_parts=["ns1", None]), Fault.FORMAT, "$.checks[0].parts[1]"),
-    "parts as one text": (record(check_parts="ns1.kv"), Fault.FORMAT, "$.checks[0].parts"),
+    "a null check": (record(checks=[None]), Fault.FORMAT, "`checks[0]"),
+    "allowed as text": (record(check_allowed="yes"), Fault.FORMAT, "`checks[0].allowed"),
+    "allowed as a number": (record(check_allowed=1), Fault.FORMAT, "`checks[0].allowed"),
+    "a null part": (record(check_parts=["ns1", None]), Fault.FORMAT, "`checks[0].parts[1]"),
+    "parts as one text": (record(check_parts="ns1.kv"), Fault.FORMAT, "`checks[0].parts"),
     "a field nobody knows in a check": (record(check_groups=["g"]), Fault.FORMAT, "unknown field `groups`"),
     "half a character": (json.dumps(record()).replace("alice", "\\ud800"), Fault.FORMAT, "JSON is malformed"),
 }
@@ -186,6 +187,6 @@ def test_no_json_at_all_breaks_the_reader(anything: Any) -> None:
 def test_a_field_is_found_twice_among_very_many() -> None:
     """Looked for among those before it, the last of so many fields takes hours."""
     many = [f'"\\u006e{n}":0' for n in range(300_000)]
-    with pytest.raises(Repeated, match="a field is repeated"):
-        refuse_repeated_fields(f"{{{','.join([*many, many[-1]])}}}".encode())
-    refuse_repeated_fields(f"{{{','.join(many)}}}".encode())
+    with pytest.raises(Undecodable, match="a field is repeated"):
+        decode_strictly(f"{{{','.join([*many, many[-1]])}}}".encode(), dict)
+    decode_strictly(f"{{{','.join(many)}}}".encode(), dict)

@@ -1,1 +1,1 @@
-"""CDAP's permission checks, and the operations that they stand for."""
+"""CDAP's permission checks, and the operations that they map to."""

@@ -37,7 +37,7 @@ class CheckCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Operations that a check stands for: `created` for a new entity, `existing` for one that CDAP then replaces."""
+    """Operations that a check maps to: `created` for a new entity, `existing` for one that CDAP then replaces."""
 
     created: str
     existing: str

@@ -98,7 +98,7 @@ class CheckTable:
         self._rows: dict[tuple[str, str, str], Operation] = {}
 
     def resolve(self, check: CdapCheck, existence: ExistenceOf | None = None) -> Resolved:
-        """Return the operations that the check stands for; without `existence`, of an entity that does not exist yet.
+        """Return the operations that the check maps to; without `existence`, of an entity that does not exist yet.
 
         Raises:
             InvalidEntity: the parts do not fit the entity type, or no child of that type lies in the entity.

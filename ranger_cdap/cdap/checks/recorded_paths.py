@@ -3,7 +3,7 @@
 `unrecorded_checks.toml` has more that its sources make where a recording had nothing to check.
 
 An entity is named by its part in the operation: `entity`, an ancestor's type, a role of the context, or, where CDAP
-names a fixed one, by itself (`namespace:system`).
+names a fixed one, alone (`namespace:system`).
 """
 
 from __future__ import annotations

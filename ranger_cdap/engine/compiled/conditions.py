@@ -14,13 +14,12 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, Protocol
 
-import msgspec
-
 from ranger_cdap.engine.compiled.cost import CUSTOM_STEPS
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.schedule import compile_schedule
 from ranger_cdap.engine.compiled.tag_date import DateScript, read_date, read_script
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.ranger_model.json_text import decode
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 from ranger_cdap.ranger_model.service_def import PolicyConditionDef
 
@@ -356,9 +355,8 @@ def _validity(values: Sequence[str], _: Mapping[str, Any], options: ConditionOpt
     schedules = []
     for value in values:
         try:
-            schedule = msgspec.json.decode(value, type=ValiditySchedule)
-            schedules.append(compile_schedule(schedule, lenient=options.lenient))
-        except (msgspec.MsgspecError, PolicySetError, ValueError, RecursionError):
+            schedules.append(compile_schedule(decode(value, ValiditySchedule), lenient=options.lenient))
+        except (PolicySetError, ValueError):
             if not options.lenient:
                 return None
     if not schedules:

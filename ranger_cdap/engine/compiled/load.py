@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import msgspec
 
 from ranger_cdap.engine.compiled import cost
-from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler, decode_raw
+from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler
 from ranger_cdap.engine.compiled.resource_match import PolicyResourceMatcher, ResourceCache
 from ranger_cdap.engine.compiled.validate import has_custom_conditions, has_no_issues, policy_issues
 from ranger_cdap.engine.model.decision import NO_POLICY
 from ranger_cdap.engine.model.problem import PolicyIssue, Problem, ProblemCode, Unusable, name_and_id, policy_problems
 from ranger_cdap.ranger_model.json_repair import as_boolean
+from ranger_cdap.ranger_model.json_text import decode_or_none
 from ranger_cdap.ranger_model.policy import Policy
 
 _ACCESS_POLICY = 0
@@ -126,10 +127,7 @@ def load_policies(raws: Iterable[msgspec.Raw], compiler: PolicyCompiler, problem
         if not compiler.fail_closed and bytes(raw) == b"null":
             continue
         try:
-            try:
-                policy = decoder.decode(raw)
-            except (ValueError, RecursionError):
-                policy = compiler.decode(raw)
+            policy = decode_or_none(raw, decoder) or compiler.decode(raw)
             if not policy.is_enabled or policy.policy_type != _ACCESS_POLICY:
                 ineffective_ids.add(NO_POLICY if policy.id is None else policy.id)
             else:
@@ -167,7 +165,7 @@ def _add_substitute(
     problems: list[Problem],
 ) -> set[int]:
     """Append the substitute of an unusable policy to `entries`; return the policy's id if it has none."""
-    known = decode_raw(raw)
+    known = decode_or_none(raw)
     name, id_ = name_and_id(known)
     if not (isinstance(known, dict) and as_boolean(known.get("isEnabled")) is False):
         substitute = compiler.substitute(known, str(Unusable(reasons)))

@@ -74,7 +74,7 @@ class NameTransformation:
     """Transformation of the names in requests; without arguments it changes none.
 
     `emails` maps addresses to users of the user store, None for an address of several; it is None itself where
-    addresses are not converted. `stored_groups` says how the user store's groups count beside those of a request.
+    addresses are not converted. `stored_groups` says how the user store's groups are combined with those of a request.
     """
 
     users: NameMapping = _UNCHANGED

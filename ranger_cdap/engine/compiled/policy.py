@@ -311,14 +311,6 @@ def deny_all_policy(
     )
 
 
-def decode_raw(raw: msgspec.Raw) -> Any:
-    """Decode JSON of any type; None if it is not JSON."""
-    try:
-        return msgspec.json.decode(raw)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _validity_condition(schedules: tuple[Schedule, ...]) -> Condition:
     def valid(c: ConditionContext) -> ConditionOutcome:
         if not c.access_time:

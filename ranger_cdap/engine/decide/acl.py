@@ -25,7 +25,7 @@ ANONYMOUS_USER = "\0"
 class Verdict(StrEnum):
     """Answer on an access.
 
-    It is `conditional` if a condition, a time or a tag decides, and `undecided` if an analysis could not tell; the
+    It is `conditional` if a condition, a time or a tag decides, and `undecided` if an analysis could not decide; the
     engine decides every request.
     """
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-import msgspec
+from msgspec.json import Decoder
 
 from ranger_cdap.engine.compiled.items import PUBLIC, USER_MACRO, named_principals
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, PolicyResourceMatcher, compile_resource
@@ -17,6 +18,7 @@ from ranger_cdap.engine.decide.tags import ApplicableTag, tag_matches
 from ranger_cdap.engine.model.request import ANY_ACCESS
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.download import AuditFilter
+from ranger_cdap.ranger_model.json_text import decode
 
 # An unclosed quote extends to the end, so that matching stays linear.
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z)""")
@@ -51,14 +53,14 @@ class CompiledFilter:
         return (request.access_type or ANY_ACCESS) in self.access_types or (request.action or "") in self.actions
 
 
+_filters: Final = Decoder(list[AuditFilter], strict=False)
+
+
 def compile_filters(text: str, model: ServiceModel) -> tuple[CompiledFilter, ...]:
     """Compile the filters of a configuration value. Raises PolicySetError if unreadable; Ranger then uses none."""
     if not text.strip():
         return ()
-    try:
-        filters = msgspec.json.decode(_with_double_quotes(text), type=list[AuditFilter], strict=False)
-    except (ValueError, RecursionError):
-        raise PolicySetError("the audit filters cannot be read") from None
+    filters = decode(_with_double_quotes(text), _filters, lambda _: PolicySetError("the audit filters cannot be read"))
     return tuple(_compile(f, model) for f in filters)
 
 

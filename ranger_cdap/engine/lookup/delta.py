@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 
 from ranger_cdap.engine.compiled.load import PolicyEntries, load_policies
-from ranger_cdap.engine.compiled.policy import PolicyCompiler, decode_raw
+from ranger_cdap.engine.compiled.policy import PolicyCompiler
 from ranger_cdap.engine.lookup.repository import PolicyRepository
 from ranger_cdap.engine.model.problem import Problem, name_and_id
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.download import PolicyDelta
 from ranger_cdap.ranger_model.json_repair import shown
+from ranger_cdap.ranger_model.json_text import decode_or_none
 
 _DELETE = 2
 _CHANGE_TYPES = (0, 1, _DELETE)
@@ -43,7 +44,7 @@ def read_changes(deltas: Iterable[PolicyDelta], service_types: Collection[str]) 
     """
     changes: dict[int, PolicyChange] = {}
     for delta in deltas:
-        policy = decode_raw(delta.policy)
+        policy = decode_or_none(delta.policy)
         _, id_ = name_and_id(policy)
         if id_ is None or delta.change_type not in _CHANGE_TYPES:
             raise PolicySetError("a policy delta has no policy id or an unknown change type: download all policies")
@@ -86,7 +87,7 @@ def apply_to_list(raws: Iterable[msgspec.Raw], changes: Sequence[PolicyChange]) 
     Raises:
         PolicySetError: an access policy becomes one of another type.
     """
-    before = [(raw, decode_raw(raw)) for raw in raws]
+    before = [(raw, decode_or_none(raw)) for raw in raws]
     access = {name_and_id(known)[1] for _, known in before if _is_access(known)}
     _refuse_other_types(changes, access.__contains__)
     changed = {c.policy_id for c in changes}

@@ -1,4 +1,4 @@
-"""Values that policies, tags and security zones name on some levels, by which all resources there can be told apart."""
+"""Values that policies, tags and security zones name on some levels, which distinguish all resources there."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Rest = tuple[tuple[int, ResourceMatcher], ...]
 _T = TypeVar("_T")
 
 _FEW = 32
-"""With at most so many entries, a change chooses the level anew."""
+"""With at most so many entries, a change chooses the level again."""
 
 
 class PrefixTests(Generic[_T]):

@@ -16,6 +16,7 @@ from ranger_cdap.engine.view import fold, utf16_key
 from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.ranger.changes.step import Json
 from ranger_cdap.ranger_model.json_repair import shown
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
 from ranger_cdap.ranger_model.service_def import MARKERS
 
 _ITEM_LISTS: Final = (
@@ -70,13 +71,13 @@ def saved_download(download: bytes) -> tuple[bytes, tuple[str, ...]]:
     """
     saved = SavedPolicies()
     try:
-        document = msgspec.json.decode(download, type=Json)
+        document = decode(download, Json)
         definition, tags = document.get("serviceDef"), document.get("tagPolicies")
         for holder in (document, *(document.get("securityZones") or {}).values()):
             holder["policies"] = saved.of(holder.get("policies") or (), definition)
         if tags:
             tags["policies"] = saved.of(tags.get("policies") or (), tags.get("serviceDef"))
-    except (msgspec.MsgspecError, AttributeError, TypeError, RecursionError):
+    except (Undecodable, AttributeError, TypeError, RecursionError):
         raise PolicySetError("the downloaded policies cannot be read: not of the form of a download") from None
     return msgspec.json.encode(document) if saved.changes else download, saved.changes
 

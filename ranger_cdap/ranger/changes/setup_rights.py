@@ -1,6 +1,6 @@
 """Rights that `setup` and roles give in policies: which ones are theirs, and giving and revoking exactly those. Pure.
 
-Policies are shared: Ranger allows one per resource, so what `setup` gives stands beside what people write. A label per
+Policies are shared: Ranger allows one per resource, so what `setup` grants coexists with what people write. A label per
 user, group or role records what was given, `cdap-setup:read+write+admin:user:ann`. Rights without a record, or
 in an item that no longer has all that was recorded, are a person's and never change.
 """
@@ -104,7 +104,7 @@ def differences(before: Policy, after: Policy, *, by: str = SETUP) -> Iterator[t
     old, new = held(before), held(after)
     for holder in dict.fromkeys((*new, *old)):
         has, had = new.get(holder, _NONE), old.get(holder, _NONE)
-        # A right that a person gave as well is still held; what is revoked is told by the record.
+        # A right that a person gave as well is still held; what is revoked is in the record.
         revoked = recorded(before, by=by).get(holder, _NONE) - recorded(after, by=by).get(holder, _NONE) - has
         if has - had or revoked:
             yield holder, has - had, revoked

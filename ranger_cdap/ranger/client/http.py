@@ -31,8 +31,9 @@ from ranger_cdap.net.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.net.tls import TlsFiles
 from ranger_cdap.ranger.client.connection import AdminConnection
 from ranger_cdap.ranger.client.rate_limit import RateLimiter
-from ranger_cdap.ranger.client.responses import AdminResponse, json_of, to_error
+from ranger_cdap.ranger.client.responses import AdminResponse, to_error
 from ranger_cdap.ranger.client.sign_in import credentials
+from ranger_cdap.ranger_model.json_text import decode_or_none
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +113,7 @@ class AdminHttp:
         body = self.fetch(api, query_params, request_data)
         if not body:
             return None
-        if (value := json_of(body)) is None:
+        if (value := decode_or_none(body)) is None:
             raise _not_json(api)
         return value
 

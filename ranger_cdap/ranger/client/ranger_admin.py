@@ -23,6 +23,7 @@ from ranger_cdap.ranger.client.http import AdminHttp, is_addressable, segment
 from ranger_cdap.ranger.client.ranger_roles import RoleClient
 from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.decode import decode_policy
+from ranger_cdap.ranger_model.json_text import decode
 from ranger_cdap.ranger_model.policy import Policy
 
 Json = dict[str, Any]
@@ -183,12 +184,12 @@ class RangerAdmin:
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
         queries: list[Mapping[str, Any]] = [{}, *({"zoneName": name} for name in self._zones_of(service))]
         raws = {policy.id: raw for query in queries for raw, policy in self._pages(api, query)}
-        return [json_object(raw) for raw in raws.values()]
+        return [decode(raw, dict[str, Any]) for raw in raws.values()]
 
     def _zones_of(self, service: str) -> Iterator[str]:
         """Yield the names of the security zones that a service has resources in."""
         for raw in _policy_list(self._http.fetch(RangerClient.FIND_ZONES, {})):
-            zone = json_object(raw)
+            zone = decode(raw, dict[str, Any])
             if isinstance(zone.get("name"), str) and service in (zone.get("services") or {}):
                 yield zone["name"]
 
@@ -400,13 +401,7 @@ def _grant(grant: Grant, grantor: str, to: GranteeKind) -> Json:
     }
 
 
-def json_object(raw: msgspec.Raw) -> Json:
-    """Decode a raw JSON object."""
-    return msgspec.json.decode(raw, type=dict[str, Any])
-
-
 def _policy_list(body: bytes | None) -> list[msgspec.Raw]:
-    try:
-        return msgspec.json.decode(body or b"", type=list[msgspec.Raw])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise UnexpectedAnswer("Ranger Admin did not return a list of policies") from None
+    return decode(
+        body or b"", list[msgspec.Raw], lambda _: UnexpectedAnswer("Ranger Admin did not return a list of policies")
+    )

@@ -11,14 +11,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-import msgspec
 from apache_ranger.client.ranger_client import RangerClient
 from apache_ranger.utils import API
 
 from ranger_cdap.errors import InvalidInput, NotFound, RequestRejected, UnexpectedAnswer
 from ranger_cdap.ranger.client.http import AdminHttp, segment
-from ranger_cdap.ranger.client.responses import json_of
 from ranger_cdap.ranger_model.json_repair import without_any_null
+from ranger_cdap.ranger_model.json_text import UNREADABLE, convert, decode
 from ranger_cdap.ranger_model.role import Role
 
 _T = TypeVar("_T")
@@ -192,6 +191,6 @@ def _members_change(
 
 def _decoded(api: API, body: bytes | None, kind: type[_T]) -> _T:
     try:
-        return msgspec.convert(without_any_null(json_of(body or b"")), kind)
-    except (msgspec.ValidationError, RecursionError):
+        return convert(without_any_null(decode(body or b"")), kind)
+    except UNREADABLE:
         raise UnexpectedAnswer(f"the answer to `GET /{api.path}` is not Ranger's form of roles") from None

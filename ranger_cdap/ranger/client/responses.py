@@ -27,6 +27,7 @@ from ranger_cdap.errors import (
     ServiceNotFound,
     UnexpectedAnswer,
 )
+from ranger_cdap.ranger_model.json_text import decode_or_none
 
 _SESSION_TIMED_OUT: Final = 419
 _AWAY: Final = frozenset(
@@ -62,19 +63,11 @@ class AdminResponse(msgspec.Struct, frozen=True):
     body: bytes
 
 
-def json_of(body: bytes) -> Any:
-    """Parse a body; None if it is not JSON (empty, HTML, truncated)."""
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-
-
 def to_error(
     response: AdminResponse, secrets: Iterable[Secret] = (), rejection: str = "Ranger Admin rejected the account"
 ) -> RangerAdminError:
     """Return the error for a response; `secrets` are masked in Ranger's message, `rejection` is that of a login."""
-    parsed = json_of(response.body)
+    parsed = decode_or_none(response.body)
     message = _mask(_ranger_message(parsed), secrets)
     where: dict[str, Any] = {
         "method": response.method,

@@ -21,6 +21,7 @@ from ranger_cdap.ranger.changes.step import Json
 from ranger_cdap.ranger.changes.transfer import policy_key, portable
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import Document
+from ranger_cdap.ranger_model.json_text import Undecodable, convert, decode
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource
 from ranger_cdap.ranger_model.service_def import ServiceDef
 
@@ -79,7 +80,7 @@ class PolicyCollection:
             InvalidInput: a policy of it cannot be kept without its id: it has no name of its own, or is unreadable.
         """
         found = decode_service_policies(download)
-        raw = msgspec.json.decode(download)
+        raw = decode(download)
         zones = {
             name: ZoneEntry(resources=z.resources, contains_associated_tag_service=z.contains_associated_tag_service)
             for name, z in found.security_zones.items()
@@ -241,10 +242,7 @@ def service_entry(value: Any) -> ServiceEntry:
     Raises:
         InvalidInput: it is not one, or has a key that means nothing here.
     """
-    try:
-        return msgspec.convert(value, ServiceEntry)
-    except msgspec.ValidationError as e:
-        raise InvalidInput(f"the service is not acceptable: {e}") from None
+    return convert(value, ServiceEntry, lambda why: InvalidInput(f"the service is not acceptable: {why}"))
 
 
 def readable(policy: Any) -> Json:
@@ -259,11 +257,9 @@ def readable(policy: Any) -> Json:
         raise InvalidInput("a policy is not a JSON object")
     try:
         kept = portable(policy)
-        msgspec.convert(kept, Policy)
-    except msgspec.ValidationError as e:
-        raise InvalidInput(f"policy `{policy.get('name', '')}` cannot be read: {e}") from None
     except (AttributeError, TypeError):
         raise InvalidInput(f"policy `{policy.get('name', '')}` cannot be read: its resources are no objects") from None
+    convert(kept, Policy, lambda why: InvalidInput(f"policy `{policy.get('name', '')}` cannot be read: {why}"))
     if not kept.get("name"):
         raise InvalidInput("a policy of the file has no name")
     for place, near, known in _misspelt(kept):
@@ -319,10 +315,11 @@ def _known_members(kind: type[Document]) -> frozenset[str]:
 
 
 def _object(raw: msgspec.Raw) -> Json:
-    try:
-        return msgspec.json.decode(raw, type=dict[str, Any])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise PolicySetError("the downloaded policies cannot be read: a policy is not a JSON object") from None
+    return decode(
+        raw,
+        dict[str, Any],
+        lambda _: PolicySetError("the downloaded policies cannot be read: a policy is not a JSON object"),
+    )
 
 
 def _definition(value: Any) -> Json | None:
@@ -342,8 +339,8 @@ def _is_shipped(definition: Json | None, policies: Iterable[Json]) -> bool:
     if definition is None or definition.get("name") != "cdap":
         return False
     try:
-        theirs, ours = (msgspec.convert(one, ServiceDef) for one in (definition, _shipped()))
-    except msgspec.ValidationError:
+        theirs, ours = (convert(one, ServiceDef) for one in (definition, _shipped()))
+    except Undecodable:
         return False
     named = {condition.name for condition in ours.policy_conditions}
     reduced = structs.replace(

@@ -8,6 +8,7 @@ import msgspec
 
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger.files.strict_text import YAML_SUFFIXES, parse_text
+from ranger_cdap.ranger_model.json_text import decode_or_none
 
 _MISSING: Final = msgspec.Raw(b"")
 
@@ -55,9 +56,5 @@ def collection_of(content: bytes, suffix: str) -> PolicyCollection:
 
 
 def _is_download(content: bytes, suffix: str) -> bool:
-    if suffix.lower() in YAML_SUFFIXES:
-        return False
-    try:
-        return _decoder.decode(content).is_download
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return False
+    heading = None if suffix.lower() in YAML_SUFFIXES else decode_or_none(content, _decoder)
+    return heading is not None and heading.is_download

@@ -7,18 +7,18 @@ refused.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import msgspec
 
 from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.ranger_model.json_text import decode
+from ranger_cdap.ranger_model.strict_json import DEEPEST, refuse_repeated
 
-DEEPEST: Final = 64
 LARGEST: Final = 64 << 20
 YAML_SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
@@ -28,6 +28,7 @@ _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 _ELSEWHERE_NOT_TEXT: Final = re.compile(
     r"[-+]?(0o?[0-7]+|0x[0-9a-f]+|(\.[0-9]+|[0-9]+(\.[0-9]*)?)(e[-+]?[0-9]+)?)|y|n|[-+]?\.(inf|nan)", re.IGNORECASE
 )
+_PLACE: Final = re.compile(r"\(byte ([0-9]+)\)")
 _TEXT_TAG: Final = "tag:yaml.org,2002:str"
 
 
@@ -41,11 +42,9 @@ def parse_text(content: bytes, suffix: str) -> Any:
         raise InvalidInput(f"it is larger than {LARGEST >> 20} MB")
     try:
         text = content.decode("utf-8")
-        value = _parse_yaml(text) if suffix.lower() in YAML_SUFFIXES else _parse_json(text)
     except UnicodeDecodeError as e:
         raise InvalidInput(reason(e)) from None
-    except RecursionError:
-        raise InvalidInput(f"it is nested more than {DEEPEST} levels deep") from None
+    value = _parse_yaml(text) if suffix.lower() in YAML_SUFFIXES else _parse_json(content)
     _require_plain(value, 0)
     return value
 
@@ -76,23 +75,16 @@ def write_yaml(value: Any) -> bytes:
     return written.encode("utf-8")
 
 
-def _parse_json(text: str) -> Any:
-    def constant(name: str) -> NoReturn:
-        raise InvalidInput(f"it is not JSON: `{name}` is not a number")
+def _parse_json(content: bytes) -> Any:
+    def line(found: re.Match[str]) -> str:
+        return f"in line {len(content[: int(found[1]) + 1].splitlines())}"
 
-    try:
-        return json.loads(text, object_pairs_hook=_members, parse_constant=constant)
-    except ValueError as e:
-        raise InvalidInput(f"it is not JSON: {' '.join(str(e).split())}") from None
+    def refuse(why: str) -> InvalidInput:
+        return InvalidInput(f"it is not JSON: {_PLACE.sub(line, why.removeprefix('JSON is malformed: '))}")
 
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InvalidInput(f"it has the key `{name}` twice in one object")
-        found[name] = value
-    return found
+    value = decode(content, refuse=refuse)
+    refuse_repeated(value, content, refuse, LARGEST)
+    return value
 
 
 def _yaml() -> ModuleType:

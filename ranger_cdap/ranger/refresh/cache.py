@@ -1,7 +1,7 @@
 """Policy cache on disk, with names and formats of Ranger's Java plugins, and its age.
 
 Several processes may share a directory. Untrusted files are quarantined and reported, never used. Nor is a set older
-than one this host has used: the highest versions are kept beside it, so that restoring an old cache does not restore a
+than one this host has used: the highest versions are kept next to it, so that restoring an old cache does not restore a
 revoked right.
 """
 
@@ -28,6 +28,7 @@ from ranger_cdap.ranger.client.downloader import APP_ID, COMMANDS, Downloader
 from ranger_cdap.ranger.client.versions import Versions
 from ranger_cdap.ranger.refresh.documents import Documents, PolicySet, compile_set, needs_tags, pieces
 from ranger_cdap.ranger.refresh.refresh_state import LastContact
+from ranger_cdap.ranger_model.json_text import decode, decode_or_none
 
 _POLICIES: Final = ""
 _ROLES: Final = "_roles"
@@ -207,18 +208,20 @@ class PolicyCache:
         return Versions() if self._allow_older else self._used()
 
     def _used(self) -> Versions:
-        content = self._read(_USED)
-        try:
-            return Versions() if content is None else _versions_decoder.decode(content)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            raise CacheError(f"policy cache `{self.path(_USED)}` cannot be read; remove it, and note why") from None
+        if (content := self._read(_USED)) is None:
+            return Versions()
+        return decode(
+            content,
+            _versions_decoder,
+            lambda _: CacheError(f"policy cache `{self.path(_USED)}` cannot be read; remove it, and note why"),
+        )
 
     def _contact(self) -> LastContact | None:
         try:
             content = self._read(_CONTACT)
-            contact = _contact_decoder.decode(content) if content is not None else None
-        except (msgspec.MsgspecError, ValueError, RecursionError, CacheError):
+        except CacheError:
             return None
+        contact = decode_or_none(content, _contact_decoder) if content is not None else None
         if contact is None or not all(0 <= t < _LATEST for t in (contact.at, contact.age, contact.noted)):
             return None
         return contact

@@ -19,6 +19,7 @@ from ranger_cdap.ranger_model.decode import (
     decode_service_tags,
     decode_user_store,
 )
+from ranger_cdap.ranger_model.json_text import decode
 
 _NULL: Final = msgspec.Raw(b"null")
 
@@ -82,10 +83,11 @@ def holds_deltas(policies: bytes) -> bool:
 
 
 def _envelope(policies: bytes) -> _Envelope:
-    try:
-        return _decoder.decode(policies)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise PolicySetError("the downloaded policies cannot be read: not a JSON object") from None
+    return decode(
+        policies,
+        _decoder,
+        lambda _: PolicySetError("the downloaded policies cannot be read: not a JSON object"),
+    )
 
 
 def pieces(content: bytes | PolicyText) -> Iterable[bytes]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 from msgspec.structs import replace
 
@@ -9,12 +11,15 @@ from ranger_cdap.engine.view import compile_schedules
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger.refresh.documents import Documents, pieces
 from ranger_cdap.ranger_model.decode import UnreadablePolicy, decode_policy
+from ranger_cdap.ranger_model.json_text import UNREADABLE, decode
 
 _POLICIES = "policies"
 _ZONES = "securityZones"
 _TAGS = "tagPolicies"
 
 _Members = dict[str, msgspec.Raw]
+_zones: Final[msgspec.json.Decoder[_Members | None]] = msgspec.json.Decoder(_Members | None)
+_policies: Final[msgspec.json.Decoder[list[msgspec.Raw] | None]] = msgspec.json.Decoder(list[msgspec.Raw] | None)
 
 
 def without_ended(documents: Documents, now: int) -> Documents:
@@ -25,20 +30,20 @@ def without_ended(documents: Documents, now: int) -> Documents:
     text = b"".join(pieces(documents.policies))
     try:
         found = _pruned(text, now)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except UNREADABLE:
         return documents
     return documents if found is None else replace(documents, policies=found)
 
 
 def _pruned(text: bytes, now: int) -> bytes | None:
     """Return a document without ended policies, in it, its zones and its tag policies; None if nothing has ended."""
-    members = msgspec.json.decode(text, type=_Members)
+    members = decode(text, _Members)
     changed: _Members = {}
     if (kept := _kept(members.get(_POLICIES), now)) is not None:
         changed[_POLICIES] = kept
     if (tags := _inner(members.get(_TAGS), now)) is not None:
         changed[_TAGS] = tags
-    zones = msgspec.json.decode(members.get(_ZONES, b"null"), type=_Members | None) or {}
+    zones = decode(members.get(_ZONES, b"null"), _zones) or {}
     pruned = {name: found for name, zone in zones.items() if (found := _inner(zone, now)) is not None}
     if pruned:
         changed[_ZONES] = msgspec.Raw(msgspec.json.encode({**zones, **pruned}))
@@ -54,7 +59,7 @@ def _inner(raw: msgspec.Raw | None, now: int) -> msgspec.Raw | None:
 
 def _kept(raw: msgspec.Raw | None, now: int) -> msgspec.Raw | None:
     """Return the list without its ended policies; None if it has none."""
-    policies = msgspec.json.decode(raw or b"null", type=list[msgspec.Raw] | None) or []
+    policies = decode(raw or b"null", _policies) or []
     kept = [policy for policy in policies if not _ended(policy, now)]
     return None if len(kept) == len(policies) else msgspec.Raw(msgspec.json.encode(kept))
 

@@ -24,6 +24,7 @@ from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import CacheError, InvalidInput, PolicySetError, reason
 from ranger_cdap.ranger.refresh.documents import Documents, pieces
 from ranger_cdap.ranger.refresh.policy_text import PolicyText
+from ranger_cdap.ranger_model.json_text import Undecodable, decode, decode_or_none
 
 _NOT_IN_A_FILE_NAME: Final = re.compile(r"[/\\:\x00-\x1f\x7f]")
 _FILE: Final = re.compile(r"[0-9]{13,}-[0-9a-f]{32}\.jsonl")
@@ -49,8 +50,8 @@ class _Time(msgspec.Struct):
     at: int
 
 
-_decode_time: Final = msgspec.json.Decoder(_Time).decode
-_decode: Final = msgspec.json.Decoder(_Version).decode
+_times_only: Final = msgspec.json.Decoder(_Time)
+_versions: Final = msgspec.json.Decoder(_Version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def policies_at(directory: Path, service: str, at: int) -> HistoricPolicies:
         first = min((at for file in _files(directory, service) for at in _times(file)), default=None)
     except OSError as e:
         raise InvalidInput(f"the policy history `{directory}` cannot be read: {reason(e)}") from None
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except ValueError:
         raise InvalidInput(f"the policy history `{directory}` is damaged: a line of it is no version") from None
     so_old = (
         "" if first is None else f" so old: it begins at {_EPOCH + timedelta(milliseconds=first):%Y-%m-%d %H:%M:%S} UTC"
@@ -176,7 +177,7 @@ def _newest(directory: Path, service: str) -> _Parts | None:
     found = _last(directory, service, math.inf)
     try:
         return None if found is None else _folded(found.file, found.line)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except Undecodable:
         return None
 
 
@@ -198,10 +199,9 @@ def _times(file: Path) -> list[int]:
     except FileNotFoundError:  # another process made room
         return times
     for line in lines:
-        try:
-            times.append(_decode_time(line).at)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+        if (version := decode_or_none(line, _times_only)) is None:
             return times
+        times.append(version.at)
     return times
 
 
@@ -209,7 +209,7 @@ def _folded(file: Path, last: int) -> _Parts:
     """Return the parts at a line of a file, from 0."""
     parts: dict[str, msgspec.Raw] = {}
     for line in file.read_bytes().splitlines()[: last + 1]:
-        version = _decode(line)
+        version = decode(line, _versions)
         for name in version.gone:
             parts.pop(name, None)
         parts |= version.parts

@@ -10,6 +10,7 @@ import msgspec
 
 from ranger_cdap.engine.view import PolicyChange
 from ranger_cdap.errors import PolicySetError
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
 
 _POLICIES = "policies"
 _VERSION = "policyVersion"
@@ -22,7 +23,8 @@ class _Numbered(msgspec.Struct):
 
 
 # msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
-_read_number: Final = msgspec.json.Decoder(_Numbered).decode
+_numbers: Final = msgspec.json.Decoder(_Numbered)
+_lists: Final[msgspec.json.Decoder[list[msgspec.Raw] | None]] = msgspec.json.Decoder(list[msgspec.Raw] | None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,10 +42,10 @@ class PolicyText:
             PolicySetError: a policy has no unique id.
         """
         try:
-            members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-            raws = msgspec.json.decode(members.pop(_POLICIES, b"null"), type=list[msgspec.Raw] | None) or []
-            policies = {_read_number(raw).id: raw for raw in raws}
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+            members = decode(text, dict[str, msgspec.Raw])
+            raws = decode(members.pop(_POLICIES, b"null"), _lists) or []
+            policies = {decode(raw, _numbers).id: raw for raw in raws}
+        except Undecodable:
             raise PolicySetError("policies lack unique ids") from None
         if len(policies) != len(raws):
             raise PolicySetError("two policies have one id")

@@ -72,7 +72,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class LastContact(msgspec.Struct, frozen=True):
-    """The last time Ranger Admin confirmed the set of these versions, kept beside the cache.
+    """The last time Ranger Admin confirmed the set of these versions, kept next to the cache.
 
     `at` is that time, `age` how old it was at `noted`, both in seconds since 1970.
     """
@@ -261,7 +261,7 @@ def _confirmed(state: RefresherState, event: Confirmed) -> tuple[RefresherState,
         reason="",
         cache_problem=state.cache_problem,
     )
-    # A contact recorded beside an older set would make that set look fresh after a restart.
+    # A contact recorded with an older set would make that set look fresh after a restart.
     return state, _record_contact(state) or (WriteCache(event.current, _contact(state, event.current)),)
 
 

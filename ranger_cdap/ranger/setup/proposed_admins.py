@@ -1,6 +1,6 @@
 """Administrators that CDAP proposes, by a property of `cdap-site.xml`, and those whom the settings accept.
 
-The decision service keeps the last proposal beside the cached policies; `setup` and `doctor` read it. A proposal alone
+The decision service keeps the last proposal next to the cached policies; `setup` and `doctor` read it. A proposal alone
 does nothing: only users whom `admin.from_cdap` names are accepted, and `setup` shows them before it changes Ranger.
 """
 
@@ -24,6 +24,7 @@ from ranger_cdap.ranger.changes.setup_rights import recorded
 from ranger_cdap.ranger.refresh.cache import PolicyCache
 from ranger_cdap.ranger.setup.setup_policies import instance_policies
 from ranger_cdap.ranger.setup.setup_state import DesiredState
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
 from ranger_cdap.ranger_model.policy import Policy
 
 ANYONE: Final = "*"
@@ -111,11 +112,11 @@ def _file(settings: Settings) -> Path:
 
 def _read(path: Path) -> list[str] | None:
     """Return the names in a file that only the user of the decision service can have written, else None."""
-    with suppress(OSError, msgspec.MsgspecError, UnicodeError):
+    with suppress(OSError, UnicodeError, Undecodable):
         owner = path.parent.stat()
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             status = os.fstat(file.fileno())
             others_write = (status.st_mode | owner.st_mode) & (stat.S_IWGRP | stat.S_IWOTH)
             if stat.S_ISREG(status.st_mode) and status.st_uid == owner.st_uid and not others_write:
-                return msgspec.json.decode(file.read(_LARGEST_FILE), type=list[str])
+                return decode(file.read(_LARGEST_FILE), list[str])
     return None

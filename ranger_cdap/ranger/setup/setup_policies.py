@@ -106,7 +106,7 @@ def _on(policies: Iterable[Policy], resources: Mapping[str, PolicyResource]) -> 
 def _steps_of_place(wanted: DesiredState, found: CurrentState, place: _SetupPlace, named: Rights) -> Iterator[Step]:
     """Yield the step for one resource, and those for further policies there in which `setup` once gave rights."""
     on_it = _on(found.policies, place.resources)
-    # Ranger refuses a second policy beside one of these.
+    # Ranger refuses a second policy in addition to one of these.
     usable = next((policy for policy in on_it if _decides_there(policy)), None)
     for policy in on_it:
         if policy is not usable and (step := _policy_step(policy, found, named, may_give=False)):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
-import msgspec
-
+from ranger_cdap.ranger_model.json_text import convert
 from ranger_cdap.service.decisions.delegation import Claims
 from ranger_cdap.service.decisions.service_decider import DeciderRegistry, ServiceDecider
 from ranger_cdap.service.http.reply import Refused
@@ -52,10 +51,9 @@ def access_context(request: EvaluationRequest) -> AccessContext:
         Refused: one of its keys has a value that is none of it.
     """
     of_ranger = {key: value for key, value in (request.context or {}).items() if key in _OF_RANGER}
-    try:
-        return msgspec.convert(of_ranger, AccessContext)
-    except msgspec.ValidationError as e:
-        raise Refused(400, f"`context` is not a valid access context: {e}") from None
+    return convert(
+        of_ranger, AccessContext, lambda why: Refused(400, f"`context` is not a valid access context: {why}")
+    )
 
 
 def claims_of(

@@ -55,7 +55,7 @@ def enforce(call: HandlerCall) -> Reply:
         body.principal.name,
         check,
         client_ip=body.client_ip,
-        last_word=journal.refusal,
+        final_check=journal.refusal,
         existence=journal.existence,
     )
     if not enforced.allowed:

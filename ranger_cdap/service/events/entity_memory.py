@@ -1,6 +1,6 @@
 """`EntityMemory`: which entities exist, of those that CDAP replaces under the check for creating them.
 
-It knows what this service allowed, what CDAP reported of that, and one inventory. On disk beside the journal, and
+It knows what this service allowed, what CDAP reported of that, and one inventory. On disk next to the journal, and
 written before a check is allowed. Law: an entity counts as absent only if an inventory taken since the memory began
 does not name it, or it was certainly deleted, and every allowed check that could have created it since is known to have
 created nothing; or if the user who asks made the only such check.

@@ -26,6 +26,7 @@ import msgspec
 from ranger_cdap.audit.file import write_all
 from ranger_cdap.disk import fsync_directory
 from ranger_cdap.errors import ConfigError, ServerError
+from ranger_cdap.ranger_model.json_text import Undecodable, decode
 from ranger_cdap.wire.event_access import EventAccess, opened
 from ranger_cdap.wire.event_names import SUFFIX, event_name
 from ranger_cdap.wire.watermark import WATERMARK, WatermarkFile
@@ -260,10 +261,10 @@ class _Received(msgspec.Struct):
 
 def _last_received(path: Path) -> int:
     """Return the time when the last whole line was received (lines are in that order); 0 if unknown."""
-    with suppress(OSError, msgspec.MsgspecError), opened(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
+    with suppress(OSError, Undecodable), opened(path, os.O_RDONLY | os.O_NOFOLLOW) as descriptor:
         end = _length_of_whole_lines(descriptor, os.fstat(descriptor).st_size)
         start = _length_of_whole_lines(descriptor, max(0, end - 1))
-        return msgspec.json.decode(os.pread(descriptor, end - start, start), type=_Received).received
+        return decode(os.pread(descriptor, end - start, start), _Received).received
     return 0
 
 

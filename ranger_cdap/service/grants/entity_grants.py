@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import msgspec
 
@@ -12,6 +11,7 @@ from ranger_cdap.cdap.grant import ACCESS_TYPES, GranteeKind, held
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.decode import decode_policy
+from ranger_cdap.ranger_model.json_text import decode_or_none
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 
 
@@ -119,10 +119,7 @@ def _entity(values: Mapping[str, str], instance: str) -> EntityId | None:
 
 def _may_be_of(raw: msgspec.Raw, resource: Mapping[str, str]) -> bool:
     """Return true if the policy may contain all values of the resource, or if that is unknown."""
-    try:
-        known: Any = msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return True
+    known = decode_or_none(raw)
     resources = known.get("resources") if isinstance(known, dict) else None
     more = known.get("additionalResources") if isinstance(known, dict) else None
     if not isinstance(resources, dict) or more:

@@ -13,8 +13,8 @@ import msgspec
 
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger.client.ranger_roles import RoleRecord
-from ranger_cdap.ranger.client.responses import json_of
 from ranger_cdap.ranger_model.json_repair import without_any_null
+from ranger_cdap.ranger_model.json_text import UNREADABLE, convert, decode
 
 
 class _DescribedRoles(msgspec.Struct, rename="camel"):
@@ -51,8 +51,8 @@ class RoleBook:
             PolicySetError: it is unreadable.
         """
         try:
-            read = msgspec.convert(without_any_null(json_of(download)), _DescribedRoles)
-        except (msgspec.ValidationError, RecursionError):
+            read = convert(without_any_null(decode(download)), _DescribedRoles)
+        except UNREADABLE:
             raise PolicySetError("the downloaded roles cannot be read: not Ranger's form of roles") from None
         return cls({role.name: role for role in read.ranger_roles})
 

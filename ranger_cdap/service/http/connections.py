@@ -105,7 +105,7 @@ class Connections(Doorkeeper):
         address = next((each for each in self._idle if each[0] == of), None)
         if address is None:
             return False
-        _log.warning("there are too many connections; the longest idle ones are closed")
+        _log.warning("connection limit reached; closing the connections that have been idle longest")
         del self._idle[address]
         self._closing.add(address)
         self._forget(address[0])

@@ -1,6 +1,6 @@
 """`FetchedKeys`: the current keys that sign tokens, as published by a key server (JWKS, RFC 7517).
 
-Laws: a request never waits for the key server: `find` uses the keys at hand. The server is polled every
+Laws: a request never waits for the key server: `find` uses the keys it has. The server is polled every
 `POLL_INTERVAL`, sooner for an unknown key, but never more than once in `PAUSE` seconds, whatever tokens contain. Its
 last response counts until the next one, or until there was none for `MAX_STALENESS`. A key serves one
 algorithm and only to verify: shared secrets, private keys and keys for other uses are skipped.
@@ -11,7 +11,6 @@ any size, and use the proxies of the environment.
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
@@ -22,10 +21,13 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final, Protocol, Self
 
+import msgspec
+
 from ranger_cdap.config import JwtSettings, checked_address
 from ranger_cdap.config.address import JWKS
 from ranger_cdap.net.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.net.tls import TlsFiles
+from ranger_cdap.ranger_model.json_text import decode
 
 logger = logging.getLogger(__name__)
 
@@ -200,18 +202,17 @@ class KeyServer:
             raise KeysUnavailable(f"`{self._url}` is not the address of keys for tokens (JWKS)") from None
 
 
+class _KeySet(msgspec.Struct):
+    keys: list[Any]
+
+
 def published_keys(document: bytes) -> Keys:
     """Return the keys of a JWK set that may verify; of two with one id for one algorithm neither.
 
     Raises:
-        ValueError: it is not a JWK set.
+        Undecodable: it is not a JWK set.
     """
-    try:
-        rows = json.loads(document)["keys"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        rows = None
-    if not isinstance(rows, list):
-        raise ValueError("not a JWK set")  # noqa: TRY004 - one error for all that is none
+    rows = decode(document, _KeySet).keys
     usable = [(row["kid"], algorithm, row) for row in rows for algorithm in ALGORITHMS if _is_for(row, algorithm)]
     named = Counter((key_id, algorithm) for key_id, algorithm, _ in usable)
     found = {

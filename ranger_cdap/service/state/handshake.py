@@ -69,7 +69,7 @@ def differences(hello: Handshake, config: AuthorizationConfig, settings: Setting
         ("master user", hello.master_user, config.master, "master.user"),
     ]
     found = [
-        f"CDAP's {what} is `{theirs[:_SHOWN]}`, but `{setting}` here is `{ours}`; this setting takes effect"
+        f"CDAP's {what} is `{theirs[:_SHOWN]}`, but `{setting}` is `{ours}`; `{ours}` is used"
         for what, theirs, ours, setting in said
         if theirs is not None and theirs != ours
     ]
@@ -82,7 +82,5 @@ def differences(hello: Handshake, config: AuthorizationConfig, settings: Setting
             )
     elif hello.admin_users is not None and set(hello.admin_users) != set(admin_users):
         theirs, ours = ", ".join(sorted(set(hello.admin_users)))[:_SHOWN], ", ".join(sorted(admin_users))
-        found.append(
-            f"CDAP's administrators are `{theirs}`, but `admin.users` here is `{ours}`; this setting takes effect"
-        )
+        found.append(f"CDAP's administrators are `{theirs}`, but `admin.users` is `{ours}`; `{ours}` is used")
     return tuple(found)

@@ -7,18 +7,23 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from ranger_cdap.engine.view import Path
-from ranger_cdap.tools.analysis.logic.witness import Witness
-from ranger_cdap.tools.analysis.row_text import SIDES, LevelText, place
+from ranger_cdap.tools.analysis.example_request import ExampleRequest
+from ranger_cdap.tools.analysis.row_text import SIDES, LevelText
 
 
-class AccessRow(msgspec.Struct, frozen=True, kw_only=True):
+class AccessRow(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"side": "list", "exceptions": "except", "doubts": "undecided"},  # Ranger's word, and those of the text
+):
     """Access that an item gives on one resource, or takes away where it is not `gained`.
 
     Access is the change from no policies at all. `policy_id` is None for super users; `item` is None for them and for a
-    policy that denies all else. The access is on `levels`, which are those of the item or, where `item_levels` are
-    given, a part of those. `whole` is true if the item covers all resources asked about, apart from the exceptions;
-    `partial` if `levels` also have requests that do not change. A row with `doubts` could not be decided; any other has
-    a witness for each access type. `times` counts the recorded requests of a replay.
+    policy that denies all else. The access is on `resource`, whose values are `levels`: that of the item or, where
+    `item_resource` is given, a part of it. `whole` is true if the item covers all resources asked about, apart from the
+    exceptions; `partial` if `levels` also have requests that do not change. A row with `doubts` could not be decided;
+    any other has an example for each access type. `times` counts the recorded requests of a replay.
     """
 
     gained: bool = True
@@ -32,26 +37,22 @@ class AccessRow(msgspec.Struct, frozen=True, kw_only=True):
     accesses: tuple[str, ...]
     path: Path
     levels: tuple[LevelText, ...]
-    item_levels: tuple[LevelText, ...] = ()
+    resource: str
+    item_resource: str = ""
     whole: bool = False
     partial: bool = False
     conditions: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
-    witnesses: Mapping[str, Witness] = {}
+    examples: Mapping[str, ExampleRequest] = {}
     times: int = 0
-
-    @property
-    def place(self) -> str:
-        """The resource, as text."""
-        return place(self.path, self.levels)
 
     @property
     def by(self) -> str:
         """The policy and item, as a person finds them in Ranger."""
         if self.policy_id is None:
             return "super users of the service configuration"
-        where = f", which is on {place(self.path, self.item_levels)}" if self.item_levels else ""
+        where = f", which is on {self.item_resource}" if self.item_resource else ""
         return item_text(self.policy_id, self.policy_name, self.side, self.item, (self.tag,), self.zone) + where
 
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ranger_cdap.engine.view import EngineView, PolicyEntry, decode_raw
+from ranger_cdap.engine.view import EngineView, PolicyEntry
+from ranger_cdap.ranger_model.json_text import decode_or_none
 from ranger_cdap.tools.analysis.symbols.space import PolicySpace, Zone
 
 _WITHOUT_EFFECT: Final = frozenset(
@@ -66,7 +67,7 @@ def _unlike(entries: list[PolicyEntry], others: list[PolicyEntry]) -> list[Polic
 
 
 def _content(entry: PolicyEntry) -> bytes:
-    document: Any = decode_raw(entry.raw)
+    document: Any = decode_or_none(entry.raw)
     if entry.is_substitute or not isinstance(document, dict):
         return bytes(entry.raw)
     kept = {key: value for key, value in document.items() if key not in _WITHOUT_EFFECT and value is not None}

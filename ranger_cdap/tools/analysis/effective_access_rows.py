@@ -9,6 +9,7 @@ from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.view import OWNER, ResourceMatcher, compile_element
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.analysis.effective_access import AllowedAccess, DeniedAccess, FoundAccess
+from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.impact import finder_of
 from ranger_cdap.tools.analysis.logic.formula import FALSE, Formula, all_of
 from ranger_cdap.tools.analysis.logic.level_values import find_value, included
@@ -16,12 +17,14 @@ from ranger_cdap.tools.analysis.logic.solver import FormulaSolver
 from ranger_cdap.tools.analysis.row_text import (
     MAX_EXCEPTIONS,
     LevelText,
+    Spelling,
     conditions,
     item_named,
     level_text,
     named,
     names_of,
     principals,
+    resource_text,
 )
 from ranger_cdap.tools.analysis.subject import Subject, finder_of_subject
 from ranger_cdap.tools.analysis.symbols.allowing import AllowSource
@@ -32,16 +35,16 @@ _STEPS: Final = 2_000
 _ACCESS = TypeVar("_ACCESS", AllowedAccess, DeniedAccess)
 
 
-def allowed_rows(found: FoundAccess) -> list[AccessRow]:
+def allowed_rows(found: FoundAccess, spelling: Spelling = resource_text) -> list[AccessRow]:
     """Return the access that is allowed."""
     exceptions = {id(one): _exceptions(one.source, found) for one in found.allowed}
     groups = _grouped(found.allowed, exceptions)
-    return [_row(group, found, exceptions[id(group[0])]) for group in groups]
+    return [_row(group, found, exceptions[id(group[0])], spelling) for group in groups]
 
 
-def taken_rows(found: FoundAccess) -> list[AccessRow]:
+def taken_rows(found: FoundAccess, spelling: Spelling = resource_text) -> list[AccessRow]:
     """Return the access that denials and exceptions take away."""
-    return [_row(group, found, ()) for group in _grouped(found.taken, {})]
+    return [_row(group, found, (), spelling) for group in _grouped(found.taken, {})]
 
 
 def applying(item: SymbolicItem, engine: PolicyEngine, subject: Subject | None) -> tuple[str, ...]:
@@ -77,7 +80,10 @@ def _grouped(found: Iterable[_ACCESS], exceptions: Mapping[int, tuple[str, ...]]
 
 
 def _row(
-    group: Sequence[AllowedAccess] | Sequence[DeniedAccess], found: FoundAccess, exceptions: tuple[str, ...]
+    group: Sequence[AllowedAccess] | Sequence[DeniedAccess],
+    found: FoundAccess,
+    exceptions: tuple[str, ...],
+    spelling: Spelling,
 ) -> AccessRow:
     first = group[0]
     source = first.source if isinstance(first, AllowedAccess) else first
@@ -96,11 +102,14 @@ def _row(
         accesses=tuple((one.source if isinstance(one, AllowedAccess) else one).access for one in group),
         path=region.path,
         levels=levels,
+        resource=spelling(region.path, levels),
         whole=whole,
         conditions=conditions_of(ruling, item, source.access, occurrences) if ruling else (),
         exceptions=exceptions,
         doubts=first.doubts,
-        witnesses={one.witness.request.access_type: one.witness for one in group if one.witness is not None},
+        examples={
+            one.witness.request.access_type: ExampleRequest.of(one.witness, spelling) for one in group if one.witness
+        },
     )
 
 
@@ -110,7 +119,7 @@ def _who(
     item: SymbolicItem | None,
     ruling: Ruling | None,
 ) -> tuple[str, ...]:
-    """Return the principals of the item whose access this is, all if none can be told from the others."""
+    """Return the principals of the item whose access this is, all if none can be distinguished from the others."""
     space, subject = found.space, found.scope.subject
     if ruling is None:
         given = space.view.privileged

@@ -1,4 +1,4 @@
-"""Subjects that no policy near a resource tells apart: one answer on it is the answer for all of them."""
+"""Subjects that no policy near a resource distinguishes: one answer on it is the answer for all of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class EquivalentSubjects:
         return subject if self._named is None else subject.principals(self._space.engine) & self._named
 
     def _names_near(self, resource: Mapping[str, str]) -> frozenset[str] | None:
-        """Return the principals that policies near name; None if more than names may tell users apart."""
+        """Return the principals that policies near name; None if more than names may distinguish users."""
         space, given = self._space, self._space.view.privileged
         names = {f"u:{user}" for user in given.super_users} | {f"g:{group}" for group in given.super_groups}
         tagged = [one.resource for one in space.occurrences if one.resource is not None]

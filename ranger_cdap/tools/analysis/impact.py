@@ -150,7 +150,7 @@ class _Comparer:
         yield from self._tag_rows(more, less, rank, unprivileged)
 
     def _first(self, zone: Zone, source: AllowSource, rank: dict[int, int], own: int) -> Formula:
-        """Return that no candidate policy before this one allows by itself; the same object for all its items."""
+        """Return that no candidate policy before this one allows alone; the same object for all its items."""
         region = source.region
         key = (zone, region.path, tuple(map(id, region.elements)), source.access, own)
         known = self._firsts.get(key)
@@ -221,7 +221,7 @@ class _Comparer:
                         yield from self._row(source, allowed, all_of((unprivileged, first)))
 
     def _before_tag(self, source: AllowSource, rank: Mapping[int, int], order: Mapping[int, int]) -> Formula:
-        """Return that no candidate policy and no earlier tag allows by itself."""
+        """Return that no candidate policy and no earlier tag allows alone."""
         region, access = source.region, source.access
         entries = [e for e in self.after.near(source.zone, region) if id(e) in rank]
         allows = [one.allows for entry in entries for one in self.after.rulings_of(entry, region.path, access)]

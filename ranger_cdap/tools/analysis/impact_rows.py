@@ -8,17 +8,20 @@ from typing import Final
 from ranger_cdap.engine import ADMIN_ACCESS
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.analysis.bounded_search import BoundedSearch
+from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.impact import ChangedAccess, Impact
 from ranger_cdap.tools.analysis.logic.formula import Formula, all_of
 from ranger_cdap.tools.analysis.row_resource import RowResource
 from ranger_cdap.tools.analysis.row_text import (
     MAX_EXCEPTIONS,
+    Spelling,
     conditions,
     item_named,
     level_text,
     named,
     names_of,
     principals,
+    resource_text,
 )
 from ranger_cdap.tools.analysis.symbols.allowing import AllowSource
 from ranger_cdap.tools.analysis.symbols.space import PolicySpace
@@ -26,17 +29,22 @@ from ranger_cdap.tools.analysis.symbols.space import PolicySpace
 _STEPS: Final = 2_000
 
 
-def impact_rows(found: Impact) -> list[AccessRow]:
+def impact_rows(found: Impact, spelling: Spelling = resource_text) -> list[AccessRow]:
     """Return the access that the new set adds, then that which only the old set allows."""
     row_resource = RowResource(found.pair)
     return [
-        *_rows(found.gained, found.pair.new, row_resource, gained=True),
-        *_rows(found.lost, found.pair.old, row_resource, gained=False),
+        *_rows(found.gained, found.pair.new, row_resource, spelling, gained=True),
+        *_rows(found.lost, found.pair.old, row_resource, spelling, gained=False),
     ]
 
 
 def _rows(
-    changes: Iterable[ChangedAccess], space: PolicySpace, row_resource: RowResource, *, gained: bool
+    changes: Iterable[ChangedAccess],
+    space: PolicySpace,
+    row_resource: RowResource,
+    spelling: Spelling,
+    *,
+    gained: bool,
 ) -> Iterator[AccessRow]:
     groups: dict[tuple[object, ...], list[ChangedAccess]] = {}
     for one in changes:
@@ -46,11 +54,16 @@ def _rows(
         key = (source.zone, id(policy), id(source.item), id(source.occurrence), region, kinds)
         groups.setdefault(key, []).append(one)
     search = BoundedSearch(space, _STEPS)
-    return (_row(group, search, row_resource, gained=gained) for group in groups.values())
+    return (_row(group, search, row_resource, spelling, gained=gained) for group in groups.values())
 
 
 def _row(
-    group: Sequence[ChangedAccess], search: BoundedSearch, row_resource: RowResource, *, gained: bool
+    group: Sequence[ChangedAccess],
+    search: BoundedSearch,
+    row_resource: RowResource,
+    spelling: Spelling,
+    *,
+    gained: bool,
 ) -> AccessRow:
     space = search.space
     first, source = group[0], group[0].source
@@ -63,6 +76,7 @@ def _row(
     if elements != region.elements:
         inside = [space.maker.table.level(n, e) for n, e in zip(region.path, elements, strict=True) if e is not None]
         partial = _is_partial(group, search, inside)
+    levels = tuple(map(level_text, elements))
     return AccessRow(
         gained=gained,
         policy_id=ruling.policy.id if ruling else None,
@@ -74,12 +88,13 @@ def _row(
         who=_who(group, search) if item else supers,
         accesses=tuple(one.source.access for one in group),
         path=region.path,
-        levels=tuple(map(level_text, elements)),
-        item_levels=tuple(map(level_text, region.elements)) if elements != region.elements else (),
+        levels=levels,
+        resource=spelling(region.path, levels),
+        item_resource=spelling(region.path, [*map(level_text, region.elements)]) if elements != region.elements else "",
         conditions=conditions(ruling.symbolic, item, ignored=is_admin) if ruling and item else (),
         exceptions=_exceptions(source, search, inside),
         doubts=first.doubts,
-        witnesses={one.source.access: one.witness for one in group if one.witness is not None},
+        examples={one.source.access: ExampleRequest.of(one.witness, spelling) for one in group if one.witness},
         partial=partial,
     )
 
@@ -93,7 +108,7 @@ def _is_partial(group: Sequence[ChangedAccess], search: BoundedSearch, inside: S
 
 
 def _who(group: Sequence[ChangedAccess], search: BoundedSearch) -> tuple[str, ...]:
-    """Return the principals of the item that the change concerns; all if none can be told from the others."""
+    """Return the principals of the item that the change concerns; all if none can be distinguished from the others."""
     item = group[0].source.item
     assert item is not None
     every = principals(item)

@@ -1,4 +1,4 @@
-"""Classes of the names of one resource level that some matchers cannot tell apart, each with a name of it."""
+"""Classes of the names of one resource level that some matchers cannot distinguish, each with a name of it."""
 
 from __future__ import annotations
 

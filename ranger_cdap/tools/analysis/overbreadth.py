@@ -19,7 +19,7 @@ from ranger_cdap.engine.view import (
     ResourceMatcher,
     compile_element,
 )
-from ranger_cdap.tools.analysis.row_text import level_text, place, principals
+from ranger_cdap.tools.analysis.row_text import Spelling, level_text, principals, resource_text
 from ranger_cdap.tools.analysis.symbols.allowing import levels_of
 from ranger_cdap.tools.analysis.symbols.space import Zone
 from ranger_cdap.tools.analysis.symbols.symbolic import SymbolicPolicies
@@ -46,7 +46,7 @@ class OverbroadValue:
     zone: str
     level: str
     value: str
-    place: str
+    resource: str
     who: tuple[str, ...]
     entities: int
     enough: tuple[str, ...]
@@ -61,7 +61,12 @@ class Overbreadth:
 
 
 def overbreadth(
-    engine: PolicyEngine, entities: Iterable[Resource], *, kept: Collection[int] = (), max_names: int = MAX_NAMES
+    engine: PolicyEngine,
+    entities: Iterable[Resource],
+    *,
+    kept: Collection[int] = (),
+    max_names: int = MAX_NAMES,
+    spelling: Spelling = resource_text,
 ) -> Overbreadth:
     """Return the values of allow policies that cover more than the entities; those with ids in `kept` are not judged.
 
@@ -70,7 +75,7 @@ def overbreadth(
     by_path: dict[Path, list[tuple[str, ...]]] = {}
     for resource in entities:
         by_path.setdefault(tuple(resource), []).append(tuple(resource.values()))
-    judge = _Judge(engine, by_path, max_names)
+    judge = _Judge(engine, by_path, max_names, spelling)
     zones: dict[Zone, list[PolicyEntry]] = {None: engine.view.default.all()}
     zones |= {name: repository.all() for name, repository in engine.view.zones.items()}
     found = [
@@ -84,10 +89,17 @@ def overbreadth(
 
 
 class _Judge:
-    def __init__(self, engine: PolicyEngine, by_path: Mapping[Path, list[tuple[str, ...]]], max_names: int) -> None:
+    def __init__(
+        self,
+        engine: PolicyEngine,
+        by_path: Mapping[Path, list[tuple[str, ...]]],
+        max_names: int,
+        spelling: Spelling,
+    ) -> None:
         self._engine = engine
         self._by_path = by_path
         self._max_names = max_names
+        self._spelling = spelling
         self._symbols = SymbolicPolicies()
         self.without_entities: set[str] = set()
 
@@ -153,7 +165,7 @@ class _Judge:
             zone=zone or "",
             level=resource.path[index],
             value=value,
-            place=place(resource.path, [*map(level_text, levels_of(resource, resource.path))]),
+            resource=self._spelling(resource.path, [*map(level_text, levels_of(resource, resource.path))]),
             who=tuple(dict.fromkeys(one for item in symbolic.allow for one in principals(item))),
             entities=enough.entities,
             enough=enough.values,

@@ -13,12 +13,13 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
-from ranger_cdap.engine.view import ALL_USERS, ANY_USER, Path, PolicyEntry, decode_raw, gc_paused
+from ranger_cdap.engine.view import ALL_USERS, ANY_USER, Path, PolicyEntry, gc_paused
+from ranger_cdap.ranger_model.json_text import decode_or_none
 from ranger_cdap.tools.analysis.impact import DEFAULT_TIME, SearchBudget, finder_of
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, negated
 from ranger_cdap.tools.analysis.logic.solver import FormulaSolver
-from ranger_cdap.tools.analysis.row_text import item_named, level_text, names_of, place, principals
+from ranger_cdap.tools.analysis.row_text import Spelling, item_named, level_text, names_of, principals, resource_text
 from ranger_cdap.tools.analysis.symbols.allowing import levels_of
 from ranger_cdap.tools.analysis.symbols.precedence import decision
 from ranger_cdap.tools.analysis.symbols.space import PolicySpace, Region, Zone
@@ -45,7 +46,7 @@ class RedundantPrincipal:
     item: int
     principal: str
     accesses: tuple[str, ...]
-    places: tuple[str, ...]
+    resources: tuple[str, ...]
     given_by: tuple[str, ...] = ()
 
 
@@ -62,6 +63,7 @@ def redundancy(
     *,
     kept: Collection[int] = (),
     budget: SearchBudget = SearchBudget(),  # noqa: B008 - immutable
+    spelling: Spelling = resource_text,
 ) -> Redundancy:
     """Return principals of allow items that can all be removed without changing a decision.
 
@@ -69,7 +71,7 @@ def redundancy(
     older ones; those with ids in `kept` are not. A principal that the budget does not suffice for stays.
     """
     space = PolicySpace(RulingMaker(engine, AtomTable(), engine.view.roles.names))
-    return _RedundancySearch(space, frozenset(kept), budget).result()
+    return _RedundancySearch(space, frozenset(kept), budget, spelling).result()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +91,7 @@ class _RedundancySearch:
     space: PolicySpace
     kept: frozenset[int]
     budget: SearchBudget
+    spelling: Spelling
     _removed: dict[int, list[ItemPrincipal]] = field(default_factory=dict)
     _reduced: dict[int, PolicyEntry | None] = field(default_factory=dict)
     _made: list[PolicyEntry] = field(default_factory=list)
@@ -171,9 +174,9 @@ class _RedundancySearch:
         return besides[key] if key in besides else self._reduced.get(key, entry)
 
     def _without(self, given: _Given) -> PolicyEntry | None:
-        """Return the policy as it is now without a principal of an item: compiled anew, for its order changes too."""
+        """Return the policy as it is now without a principal of an item: compiled again, for its order changes too."""
         removed = [*self._removed.get(id(given.entry), ()), ItemPrincipal(given.item.number, given.principal)]
-        document = policy_without(decode_raw(given.entry.raw), removed)
+        document = policy_without(decode_or_none(given.entry.raw), removed)
         if document is None:
             return None
         compiler, raw = self.space.view.compiler, msgspec.Raw(msgspec.json.encode(document))
@@ -185,7 +188,7 @@ class _RedundancySearch:
 
     def _described(self, given: _Given) -> RedundantPrincipal:
         policy = given.entry.compiled
-        places = dict.fromkeys(place(r.path, [*map(level_text, r.elements)]) for r in given.entry.resources)
+        resources = dict.fromkeys(self.spelling(r.path, [*map(level_text, r.elements)]) for r in given.entry.resources)
         return RedundantPrincipal(
             policy_id=policy.id,
             policy_name=policy.name,
@@ -193,7 +196,7 @@ class _RedundancySearch:
             item=given.item.number,
             principal=given.principal,
             accesses=tuple(self._accesses(given, every=False)),
-            places=tuple(places),
+            resources=tuple(resources),
             given_by=tuple(dict.fromkeys(self._givers(given)))[:MAX_GIVERS],
         )
 

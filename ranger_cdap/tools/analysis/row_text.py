@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from ranger_cdap.engine.view import ALL_USERS, ANY_USER, OWNER, OWNER_MACRO, PUBLIC, USER_MACRO, Path, ResourceMatcher
 from ranger_cdap.tools.analysis.symbols.symbolic import SymbolicItem, SymbolicPolicy
@@ -76,11 +76,15 @@ def level_text(element: ResourceMatcher | None) -> LevelText:
     return LevelText(tuple(element.values) or ("*",), element.excludes)
 
 
-def place(path: Path, levels: Sequence[LevelText]) -> str:
-    """Return a resource as `dataset cdap/ns1/sales.*`; a level of several values is in brackets."""
+def resource_text(path: Path, levels: Sequence[LevelText]) -> str:
+    """Return a resource of any service as `table sales/orders.*`; a level of several values is in brackets."""
     return f"{path[-1]} " + "/".join(map(_level, levels)) if path else "the root"
 
 
 def _level(level: LevelText) -> str:
     text = level.values[0] if len(level.values) == 1 else f"[{', '.join(level.values)}]"
     return f"not {text}" if level.excludes else text
+
+
+Spelling: TypeAlias = Callable[[Path, Sequence[LevelText]], str]
+"""Return a resource as text: `resource_text`, or as the people of a service write it."""

@@ -25,10 +25,15 @@ from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.tools.analysis.access_paths import CellFinder
 from ranger_cdap.tools.cli.access_matrix import show_matrix
-from ranger_cdap.tools.cli.access_text import holder_rows, pattern_lines, user_lines
+from ranger_cdap.tools.cli.access_text import (
+    holder_document,
+    holder_rows,
+    pattern_lines,
+    reach_document,
+    user_lines,
+)
 from ranger_cdap.tools.cli.access_ways import WaysReport
 from ranger_cdap.tools.questions.access_holders import access_holders
-from ranger_cdap.tools.questions.analysis_documents import holder_document, reach_document
 from ranger_cdap.tools.questions.effective_access import reached
 from ranger_cdap.tools.questions.known_user import KnownUser, PolicyView, access_types
 from ranger_cdap.tools.questions.namespace_matrix import namespace_matrix

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
 
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.grant import CREATORS_LABEL, is_creators_policy
+from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cli.display import visible
+from ranger_cdap.engine import Verdict
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.questions.access_holders import AccessHolder
 from ranger_cdap.tools.questions.effective_access import EffectiveAccess
@@ -19,10 +23,16 @@ from ranger_cdap.tools.questions.known_user import KnownUser, PolicyView
 WIDTH: Final = 100
 
 
-def wrapped(text: str, indent: str = "") -> list[str]:
-    """Return a text on lines of at most `WIDTH` columns, without control characters."""
-    safe = visible(text, keep="")
-    return textwrap.wrap(safe, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
+    """Return a text on lines of so many columns, without control characters; no name is broken, however long it is."""
+    return textwrap.wrap(
+        visible(text, keep=""),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def _blocks(
@@ -35,7 +45,7 @@ def _blocks(
         groups.setdefault(key, []).append(row)
     for group in groups.values():
         first = group[0]
-        yield from wrapped(head(first, [row.place for row in group]))
+        yield from wrapped(head(first, [row.resource for row in group]))
         yield from wrapped(by(first), "  ")
         for note in limits(first):
             yield from wrapped(note, "  ")
@@ -50,7 +60,7 @@ def user_lines(view: PolicyView, known: KnownUser, found: EffectiveAccess, most:
     shown = [row for row in allowed if row not in counted]
 
     def head(row: AccessRow, places: Sequence[str]) -> str:
-        may = "may have " if not row.witnesses else ""
+        may = "may have " if not row.examples else ""
         return f"{may}{', '.join(row.accesses)} on {', '.join(places)}"
 
     def by(row: AccessRow) -> str:
@@ -93,8 +103,8 @@ def pattern_lines(rows: Iterable[AccessRow]) -> list[str]:
 
 def _who_has(row: AccessRow, places: Sequence[str]) -> str:
     verb = "has" if len(row.who) == 1 else "have"
-    may = f"{verb} " if row.witnesses else "may have "
-    where = f"all of {row.place}" if row.whole else ", ".join(places)
+    may = f"{verb} " if row.examples else "may have "
+    where = f"all of {row.resource}" if row.whole else ", ".join(places)
     return f"{', '.join(row.who)} {may}{', '.join(row.accesses)} on {where}"
 
 
@@ -106,3 +116,36 @@ def holder_rows(holders: Iterable[AccessHolder], accesses: Sequence[str], index:
         for access, entry in one.accesses.items()
         if access in accesses
     ]
+
+
+def reach_document(
+    view: PolicyView, known: KnownUser | None, pattern: EntityPattern | None, found: EffectiveAccess
+) -> dict[str, Any]:
+    """Return the access of a user or anyone as JSON; `whole` is true for a row that covers all that was asked about."""
+    subject = known.subject if known is not None else None
+    return {
+        "user": subject.user if subject else None,
+        "groups": sorted(subject.groups) if subject else [],
+        "roles": sorted(view.engine.view.roles.of(subject.user, subject.groups)) if subject else [],
+        "entity": str(pattern) if pattern else None,
+        "allowed": msgspec.to_builtins(found.allowed),
+        "denied": msgspec.to_builtins(found.denied),
+    }
+
+
+def holder_document(one: AccessHolder, index: PolicyIndex, accesses: Collection[str]) -> dict[str, object]:
+    """Return a holder of access to one entity as JSON, with these access types of theirs."""
+    return {
+        "kind": one.kind,
+        "name": one.name,
+        "groups": one.groups,
+        "accesses": {
+            access: {
+                "verdict": entry.verdict,
+                "policy": index.document(entry.policy_id),
+                **({"depends": one.depends.get(access)} if entry.verdict is Verdict.CONDITIONAL else {}),
+            }
+            for access, entry in one.accesses.items()
+            if access in accesses
+        },
+    }

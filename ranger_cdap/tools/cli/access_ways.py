@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ranger_cdap.authz.answer_documents import entity_document
+import msgspec
+
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.engine import Verdict
 from ranger_cdap.tools.analysis.access_paths import Cell, CellItem
 from ranger_cdap.tools.analysis.effective_access_rows import applying
+from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.symbols.symbolic import ALLOW_EXCEPTIONS
 from ranger_cdap.tools.cli.access_text import wrapped
-from ranger_cdap.tools.questions.analysis_documents import witness_document
 from ranger_cdap.tools.questions.cell_text import conditions_of_item, dependence, item_of_cell
+from ranger_cdap.tools.questions.entity_spelling import entity_spelling
 from ranger_cdap.tools.questions.known_user import KnownUser, PolicyView
 
 _ANSWERS = {
@@ -48,7 +50,7 @@ class WaysReport:
         return {
             "user": self._known.subject.user,
             "groups": sorted(self._known.subject.groups),
-            "entity": entity_document(self._entity),
+            "entity": str(self._entity),
             "accesses": [self._document(cell) for cell in self._cells],
         }
 
@@ -93,6 +95,7 @@ class WaysReport:
 
     def _document(self, cell: Cell) -> dict[str, Any]:
         """Return a cell as JSON; `removals` have the positions of ways."""
+        spelling = entity_spelling(self._view.instance)
         positions = {id(one): n for n, one in enumerate(cell.ways)}
         return {
             "access": cell.access,
@@ -103,7 +106,7 @@ class WaysReport:
             "without_effect": [self._item_document(one, cell) for one in cell.allowing if not one.effective],
             "denials": [{**self._item_document(one, cell), "overridden": not one.effective} for one in cell.denying],
             "removals": [[positions[id(one)] for one in group] for group in cell.removals],
-            "witness": witness_document(cell.witness) if cell.witness is not None else None,
+            "example": msgspec.to_builtins(cell.witness and ExampleRequest.of(cell.witness, spelling)),
         }
 
     def _item_document(self, one: CellItem, cell: Cell) -> dict[str, Any]:

@@ -31,9 +31,9 @@ from ranger_cdap.tools.policies.creator_grants import CreatorGrants
     exits=CHANGE_EXITS,
 )
 @changing
-@click.option("--delete", is_flag=True, help="Delete the policies of Ranger that PATH does not have.")
+@click.option("--delete", is_flag=True, help="Delete Ranger's policies that are not in PATH.")
 @click.option(
-    "--plan", "planned", type=FILE, metavar="FILE", help="Refuse if the plan is not this one, of `--dry-run --json`."
+    "--plan", "planned", type=FILE, metavar="FILE", help="Refuse any plan but that of FILE, from `--dry-run --json`."
 )
 @wanted_policies
 @pass_invocation
@@ -46,11 +46,11 @@ def apply_command(
     yes: bool,
     path: Path,
 ) -> None:
-    """Make the policies of Ranger those of PATH: create, update and rename, and with --delete remove all others.
+    """Make Ranger's policies match PATH: create, update and rename policies, and with --delete remove all others.
 
     PATH is a directory of policies, an export or a download. The plan is shown and confirmed first; nothing is done if
-    Ranger changes meanwhile. A policy is replaced as a whole. Grants of the sync job are counted and never changed. If
-    a policy is rejected the command stops and names it; the next call goes on.
+    Ranger changes in the meantime. Policies are replaced as a whole. Grants of the sync job are counted and never
+    changed. If Ranger rejects a policy, the command stops and names it; run it again to continue.
     """
     expected = None if planned is None else read_json(planned)
     wanted = _wanted(invocation, path, delete=delete)

@@ -71,7 +71,7 @@ class AuditRead:
     default=90,
     show_default=True,
     metavar="N",
-    help="What was not used in the last N days before --until counts as unused.",
+    help="Unused means: not used in the last N days before --until.",
 )
 @pass_invocation
 def report_command(
@@ -82,11 +82,11 @@ def report_command(
     until: str | None,
     days: int,
 ) -> None:
-    """Show privileges that were not used, policies that no one used, denials that repeat, and who stopped.
+    """Show unused privileges, unused policies, repeated denials, and users who are no longer active.
 
-    RECORDS are files of audit records (a JSON object per line), directories of such files, or `-`; default:
-    `audit.file` and the files it was rotated to. Each record is decided again, at its time and from its address, by the
-    policies. Records name no groups: those of the user store count, as they are today.
+    RECORDS are files of audit records (one JSON object per line), directories of such files, or `-`; default:
+    `audit.file` and the files it was rotated to. Each record is replayed against the policies, with its time and
+    address. Records name no groups, so today's groups of the user store are used.
     """
     read = read_audit(invocation, records, files, since, until)
     facts, groups, cutoff = read.facts, read.groups, read.period.until - days * DAY
@@ -99,7 +99,7 @@ def report_command(
     tables = (
         unused_privileges(index, facts, groups, cutoff),
         unused_policies(index, facts, cutoff),
-        repeated_denials(facts),
+        repeated_denials(facts, invocation.settings.cdap.instance),
         stopped_users(index, facts, groups, cutoff),
     )
     _present(invocation, InsightReport.of(facts, read.period, groups, tables, now=time.time_ns() // 1_000_000))

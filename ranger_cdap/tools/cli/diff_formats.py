@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-import textwrap
 from dataclasses import dataclass
 from typing import Final
 
 from ranger_cdap.cli.display import page_template, visible
 from ranger_cdap.tools.analysis.access_row import AccessRow
+from ranger_cdap.tools.cli.access_text import wrapped
 from ranger_cdap.tools.questions.impact_text import headline, notes
 
 WIDTH: Final = 80
@@ -50,17 +50,13 @@ def on_one_line(text: str) -> str:
 
 
 def table(report: DiffReport) -> str:
-    """Return the rows as text of at most `WIDTH` columns."""
+    """Return the rows as text of `WIDTH` columns."""
     lines = [] if report.rows else ["no access changes"]
     for row in report.rows:
-        lines += _wrapped(headline(row), "")
+        lines += wrapped(headline(row), "", WIDTH)
         for text in (f"by {row.by}", *notes(row)):
-            lines += _wrapped(text, "  ")
+            lines += wrapped(text, "  ", WIDTH)
     return "\n".join(lines)
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(on_one_line(text), WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
@@ -90,8 +86,8 @@ def markdown(report: DiffReport) -> str:
 
 
 def _table_row(row: AccessRow) -> str:
-    may = "may: " if not row.witnesses else ""
-    cells = [", ".join(row.who), may + ", ".join(row.accesses), row.place, row.by]
+    may = "may: " if not row.examples else ""
+    cells = [", ".join(row.who), may + ", ".join(row.accesses), row.resource, row.by]
     return f"| {' | '.join([*map(_cell, cells), '<br>'.join(map(_cell, notes(row)))])} |"
 
 

@@ -13,7 +13,8 @@ from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cdap.pattern import parse_pattern
 from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import Profile
-from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.errors import InvalidInput
+from ranger_cdap.ranger_model.json_text import UNREADABLE, Undecodable, convert, why
 
 _LARGEST: Final = 16 << 20
 ALLOWED: Final = "allowed"
@@ -68,10 +69,8 @@ def read_expectations(content: bytes, file: str) -> tuple[Expectation, ...]:
         raise InvalidInput(f"`{file}` is larger than {_LARGEST >> 20} MB; split it into several files")
     try:
         table = tomllib.loads(content.decode("utf-8"))
-    except UnicodeDecodeError as e:
-        raise InvalidInput(f"`{file}` is not a TOML file: {reason(e)}") from None
-    except (ValueError, RecursionError) as e:
-        raise InvalidInput(f"`{file}` is not a TOML file: {_one_line(e)}") from None
+    except UNREADABLE as e:
+        raise InvalidInput(f"`{file}` is not a TOML file: {why(e)}") from None
     if unknown := [name for name in table if name != "expect"]:
         raise InvalidInput(f"`{file}` has an unknown key `{unknown[0]}`; expectations are written as `[[expect]]`")
     expects = table.get("expect", [])
@@ -82,12 +81,12 @@ def read_expectations(content: bytes, file: str) -> tuple[Expectation, ...]:
 
 def _expectation(file: str, number: int, given: object) -> Expectation:
     try:
-        written = msgspec.convert(given, _Expect)
+        written = convert(given, _Expect)
         related = {role: tuple(map(parse_pattern, entities)) for role, entities in written.takes_part.items()}
         context = Context(related, written.impersonate)
         entity = parse_entity(written.entity)
-    except (msgspec.ValidationError, InvalidInput) as e:
-        raise _refused(file, number, _one_line(e)) from None
+    except (Undecodable, InvalidInput) as e:
+        raise _refused(file, number, why(e)) from None
     groups = tuple(written.groups)
     return Expectation(
         number, written.user, groups, written.operation, entity, context, written.expected == ALLOWED, written.note
@@ -96,7 +95,3 @@ def _expectation(file: str, number: int, given: object) -> Expectation:
 
 def _refused(file: str, number: int, why: str) -> InvalidInput:
     return InvalidInput(f"`{file}`, expectation {number}: {why}; nothing was tested")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -37,7 +37,7 @@ from ranger_cdap.tools.cli.expectation_file import Expectation, read_expectation
 @pass_invocation
 @click.pass_context
 def test_command(context: click.Context, invocation: Invocation, file: Path, files: PolicyFiles | None) -> None:
-    """Test the policies against the expectations of FILE; show those that are not met, and why. Nothing is audited.
+    """Test the policies against the expectations in FILE; show those that fail, and why. Nothing is audited.
 
     FILE is TOML, with a table per expectation; `groups`, `note`, `impersonate` and `with` are optional:
 
@@ -122,7 +122,7 @@ def _document(outcome: ExpectationResult) -> dict[str, object]:
         "user": asked.user,
         "groups": asked.groups,
         "operation": asked.operation,
-        "entity": {"type": asked.entity.type, "parts": asked.entity.parts},
+        "entity": str(asked.entity),
         "note": asked.note,
         "expected": asked.allowed,
         "allowed": outcome.allowed,

@@ -25,7 +25,7 @@ account = click.option(
     metavar="USER",
     default="admin",
     show_default=True,
-    help="An account that may see and edit the policies.",
+    help="An account that can read and edit the policies.",
 )
 wanted_policies = click.argument("path", type=POLICIES, metavar="PATH")
 
@@ -63,9 +63,9 @@ def export_command(
     file_format: FileFormat | None,
     grants: bool,
 ) -> None:
-    """Write all policies of the service by name, without server-generated fields, with what deciding by them needs.
+    """Write all policies of the service by name, without server-generated fields, and what is needed to evaluate them.
 
-    A directory has no grants of the sync job, because the job manages them. The password is read from
+    A directory leaves out the sync job's grants, because the job manages them. The password is read from
     RANGER_CDAP_SETUP_PASSWORD or prompted for.
     """
     if directory is None and (file_format or grants):

@@ -22,7 +22,7 @@ from ranger_cdap.tools.sentry.sentry_roles import SentryImport, sentry_plan, sen
 
 @click.group("import", cls=CommandGroup, examples=("ranger-cdap import sentry sentry-policy.ini --dry-run",))
 def import_group() -> None:
-    """Bring roles and rights of CDAP from another system into Ranger."""
+    """Import roles and privileges for CDAP from another system."""
 
 
 @import_group.command(
@@ -36,16 +36,16 @@ def import_group() -> None:
     exits=CHANGE_EXITS,
 )
 @changing
-@click.option("--delete", is_flag=True, help="Delete the imported roles that FILE does not have, with their rights.")
+@click.option("--delete", is_flag=True, help="Delete imported roles that are no longer in FILE, with their privileges.")
 @click.argument("file", type=FILE, metavar="FILE")
 @pass_invocation
 def import_sentry(invocation: Invocation, file: Path, dry_run: bool, delete: bool, yes: bool, ranger_user: str) -> None:
-    """Make roles of Ranger, with policies, from a policy file of Apache Sentry or the same as JSON.
+    """Create Ranger roles with policies from an Apache Sentry policy file, or its JSON form.
 
-    A role gets the groups and exactly the rights that it had in CDAP with Sentry: nothing is inherited. What cannot be
-    brought over is named with its place and left out. Imported again, the roles follow the file: groups and rights that
-    an import gave and FILE no longer has are removed, those of others stay. A role of that name that was not imported
-    is left alone. Idempotent.
+    A role gets its groups and exactly the privileges that it had in CDAP with Sentry; nothing is inherited. Privileges
+    that cannot be imported are reported with their place and left out. A later import follows the file: imported groups
+    and privileges that FILE no longer contains are removed, and others are kept. A role of the same name that was not
+    imported is left alone. Idempotent.
     """
     found = _read(invocation, file)
     change_ranger(

@@ -52,9 +52,9 @@ from ranger_cdap.tools.policies.lint import KnownPrincipals, LintContext, LintFi
     "path",
     type=FILE,
     metavar="FILE",
-    help="Inventory (`sync inventory`), to find rights on entities that do not exist, and too wide wildcards.",
+    help="Inventory (`sync inventory`), to find privileges on entities that do not exist, and overly broad wildcards.",
 )
-@click.option("--propose", is_flag=True, help="Show what would repair policies, or make them fewer and narrower.")
+@click.option("--propose", is_flag=True, help="Suggest repairs, and fewer or narrower policies.")
 @click.option(
     "--audit",
     type=RECORDS,
@@ -75,14 +75,14 @@ def lint_command(
     audit: tuple[Path, ...],
     out: Path | None,
 ) -> None:
-    """Show the parts of policies that cannot be used as intended, and likely mistakes.
+    """Show parts of policies that have no effect, and likely mistakes.
 
     Each line has a place and a code; docs/reference/policy-problems.md explains the codes.
 
-    With --propose: policies of the Java predecessor that end at the level they mean, without lower levels that exclude
-    everything; users, groups and roles of policy items that could all be removed, because other items give the same;
-    and with --inventory values with wildcards that cover more names than there are entities. The first two are what
-    --out writes. docs/how-to/tidy-up-policies.md has examples.
+    --propose suggests three kinds of changes: policies of the Java predecessor without lower levels that exclude
+    everything; users, groups and roles that can be removed from policy items because other items already grant the same
+    access; and, with --inventory, narrower values for wildcards that match more than the existing entities. --out
+    writes the first two. docs/how-to/tidy-up-policies.md has examples.
     """
     if (audit or out) and not propose:
         raise click.UsageError("--audit and --out need --propose")

@@ -28,6 +28,7 @@ from ranger_cdap.tools.analysis.without_principals import ItemPrincipal, without
 from ranger_cdap.tools.cli.audit_report import AuditRead
 from ranger_cdap.tools.insights.proposal import propose
 from ranger_cdap.tools.policies.excluded_levels import rewrite
+from ranger_cdap.tools.questions.entity_spelling import entity_spelling
 from ranger_cdap.tools.questions.impact_question import compared_engine
 
 _SHOWN: Final = 5
@@ -49,7 +50,9 @@ def show_proposals(
         download = rewritten.collection.download(service)
         documents = msgspec.structs.replace(documents, policies=download)
     engine = compared_engine(documents, service)
-    found = redundancy(engine, kept=_grant_ids(download))
+    instance = invocation.settings.cdap.instance
+    spelling = entity_spelling(instance)
+    found = redundancy(engine, kept=_grant_ids(download), spelling=spelling)
     remaining = without_principals(download, _removals(found.principals))
     if not _decide_alike(engine, compared_engine(msgspec.structs.replace(documents, policies=remaining), service)):
         invocation.messages.print("error: the policies that remain decide otherwise; nothing is written")
@@ -59,13 +62,12 @@ def show_proposals(
     rows += map(_redundant, found.principals)
     notes = [("not decided, and so not shown", found.undecided)]
     if inventory is not None:
-        instance = invocation.settings.cdap.instance
         entities = read_entities(inventory, instance=instance, now=now)
-        wide = overbreadth(engine, (to_resource(one, instance) for one in entities))
+        wide = overbreadth(engine, (to_resource(one, instance) for one in entities), spelling=spelling)
         for one in wide.values:
             enough = ", ".join(one.enough) or "nothing: it covers no entity"
             what = f"{', '.join(one.who)}: {one.level} {one.value} covers {one.entities} entities; enough is {enough}"
-            rows.append(_row(f'{one.policy_id} "{one.policy_name}"', one.place, "narrow", what))
+            rows.append(_row(f'{one.policy_id} "{one.policy_name}"', one.resource, "narrow", what))
         notes.append(("the inventory has none of these, so policies on them are not judged", wide.not_judged))
     if out is not None:
         write_file(out, write_json(PolicyCollection.of_download(remaining).document()))
@@ -106,7 +108,7 @@ def _row(policy: str, place: str, kind: str, what: str) -> Row:
 
 def _redundant(one: RedundantPrincipal) -> Row:
     given_by = "; ".join(one.given_by) or "nothing: it has no effect"
-    what = f"{one.principal}: {', '.join(one.accesses)} on {'; '.join(one.places)}; given by {given_by}"
+    what = f"{one.principal}: {', '.join(one.accesses)} on {'; '.join(one.resources)}; given by {given_by}"
     return _row(f'{one.policy_id} "{one.policy_name}"', f"item {one.item}", "remove", what)
 
 

@@ -36,24 +36,22 @@ from ranger_cdap.tools.policies.needed_policies import NeededPolicy, needed_poli
 )
 @partial(check_arguments, required=False)
 @click.option(
-    "--for-cdap", is_flag=True, help="Also show what CDAP itself asks on the way, as a real one was recorded."
+    "--for-cdap", is_flag=True, help="Also show the privileges that CDAP itself checks, as recorded from a real CDAP."
 )
 @click.option(
     "--recorded",
     metavar="NAME",
     multiple=True,
-    help="With --for-cdap: only this recorded operation of CDAP, by the name that is shown. Repeatable.",
+    help="With --for-cdap: only this recorded operation, by its name in the output. Repeatable.",
 )
-@click.option("--policies", "as_policies", is_flag=True, help="Print the policies that give all of it, as JSON.")
+@click.option("--policies", "as_policies", is_flag=True, help="Print policies that grant these privileges, as JSON.")
 @click.option(
     "--alternative",
     metavar="NUMBER",
     type=click.IntRange(min=1),
-    help="The alternative to give; default: the one that gives least.",
+    help="The alternative to grant; default: the one with the fewest privileges.",
 )
-@click.option(
-    "--profile", type=PROFILE, help="Without USER: the operations of this profile, not of the configured one."
-)
+@click.option("--profile", type=PROFILE, help="Without USER: use this profile instead of the configured one.")
 @click.option("--type", "kind", type=ENTITY_TYPE, help="Without USER: only the operations of this entity type.")
 @pass_invocation
 def needs(
@@ -66,11 +64,11 @@ def needs(
     profile: str | None,
     kind: str | None,
 ) -> None:
-    """Show what must be granted, and to whom, for USER to perform OPERATION on ENTITY; without them, what each
-    operation of a profile needs and grants, and the requirement it implements.
+    """Show which privileges USER needs to perform OPERATION on ENTITY. Without arguments, list the operations of a
+    profile with the privileges they need and grant, and the requirement that each implements.
 
-    Ranger is not contacted. CDAP checks more on the way of an operation than a profile requires for it: with
-    --for-cdap, what it asks in addition is shown as well, with the recorded check that fails otherwise.
+    Ranger is not contacted. During an operation, CDAP itself checks more privileges than the profile requires. With
+    --for-cdap these are shown too, each with the recorded check that fails without it.
     """
     rules = (
         (for_cdap or as_policies, asked, "`--for-cdap` and `--policies` need USER, OPERATION and ENTITY"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ranger_cdap.authz.answer_documents import entity_document
 from ranger_cdap.cdap.additional_privileges import AdditionalPrivilege, AdditionalPrivileges, cheapest, weakest
 from ranger_cdap.cdap.checks.recorded_paths import recorded_paths
 from ranger_cdap.cdap.context import CAPACITIES, Context
@@ -142,27 +141,26 @@ def _document(row: Operation, need: RequiredPrivilege) -> dict[str, object]:
         "user": need.person,
         "capacity": need.capacity,
         "actions": need.actions,
-        "entity": entity_document(need.entity),
+        "entity": str(need.entity),
         "requirements": requirements_of(row, need.source, need.capacity),
     }
 
 
 def _additional(one: AdditionalPrivilege) -> dict[str, object]:
-    checks = [
-        {
-            "check": str(asked.check),
-            "entity": entity_document(asked.entity),
-            "permissions": asked.check.permissions,
-            "hint": asked.check.hint,
-            "recorded": asked.recorded,
-        }
-        for asked in one.asked
-    ]
     return {
         "user": one.person,
         "capacity": one.capacity,
         "actions": one.actions,
-        "entity": entity_document(one.entity),
+        "entity": str(one.entity),
         "requirements": one.requirements,
-        "checks": checks,
+        "checks": [
+            {
+                "check": str(asked.check),
+                "entity": str(asked.entity),
+                "permissions": asked.check.permissions,
+                "hint": asked.check.hint,
+                "recorded": asked.recorded,
+            }
+            for asked in one.asked
+        ],
     }

@@ -11,7 +11,7 @@ from typing import Final
 
 import click
 import msgspec
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cli.command import Command
@@ -27,20 +27,23 @@ from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger.files.policy_directory import read_directory
 from ranger_cdap.ranger.refresh.documents import Documents, needs_tags, pieces
 from ranger_cdap.tools.analysis.access_row import AccessRow
+from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.impact import impact
 from ranger_cdap.tools.analysis.impact_rows import impact_rows
-from ranger_cdap.tools.analysis.logic.witness import Witness
+from ranger_cdap.tools.analysis.row_text import Spelling
 from ranger_cdap.tools.cli.audit_report import RECORDS, audit_lines, known_groups, require_uses
 from ranger_cdap.tools.cli.diff_formats import DiffReport, markdown, on_one_line, page, table
 from ranger_cdap.tools.insights.facts import Period, read_facts
 from ranger_cdap.tools.insights.replay import Replayer, changed_rows
-from ranger_cdap.tools.questions.analysis_documents import impact_document
+from ranger_cdap.tools.questions.entity_spelling import entity_spelling
 from ranger_cdap.tools.questions.impact_question import compared_accesses, compared_engine, refuse_unlike
-from ranger_cdap.tools.questions.impact_text import request_text
 
 FORMATS: Final[Mapping[str, Callable[[DiffReport], str]]] = {
     "table": table,
-    "json": lambda report: json.dumps(impact_document(report.service, report.rows), indent=2, default=str),
+    "json": lambda report: json.dumps(
+        {"service": report.service, **{title.lower(): to_builtins(rows) for title, rows in report.sections.items()}},
+        indent=2,
+    ),
     "markdown": markdown,
     "html": page,
 }
@@ -103,13 +106,15 @@ def diff_command(
     before, after = (_engine(invocation, *one) for one in zip((old, new), read, strict=True))
     refuse_unlike(f"those of `{old}`", before, f"those of `{new}`", after)
     compared = compared_accesses(accesses, before, after)
+    spelling = entity_spelling(invocation.settings.cdap.instance)
+    contradictions: list[ExampleRequest] = []
     if replay:
-        witnesses: Sequence[Witness] = ()
-        rows = _replayed(invocation, replay, before, after, known_groups(read[1]))
+        rows = _replayed(invocation, replay, before, after, known_groups(read[1]), spelling)
         rows = [row for row in rows if not compared or set(row.accesses) & set(compared)]
     else:
         found = impact(before, after, accesses=compared or None)
-        witnesses, rows = found.contradictions, impact_rows(found)
+        rows = impact_rows(found, spelling)
+        contradictions = [ExampleRequest.of(one, spelling) for one in found.contradictions]
     report = DiffReport(after.service_name, str(old), str(new), rows)
     text = FORMATS[output_format or ("json" if invocation.as_json else "table")](report)
     if out is not None:
@@ -117,7 +122,7 @@ def diff_command(
     else:
         invocation.has_answered = True
         click.echo(text)
-    context.exit(_exit_code(invocation, witnesses, report, fail_on))
+    context.exit(_exit_code(invocation, contradictions, report, fail_on))
 
 
 def _replayed(
@@ -126,20 +131,20 @@ def _replayed(
     before: PolicyEngine,
     after: PolicyEngine,
     groups: Mapping[str, frozenset[str]],
+    spelling: Spelling,
 ) -> list[AccessRow]:
     period = Period(after.service_name, 0, time.time_ns() // 1_000_000)
     lines = audit_lines(invocation, records)
     facts = read_facts(lines, period, Replayer(after, groups).decide, Replayer(before, groups).decide)
     require_uses(invocation, facts, period)
-    return changed_rows(facts, after, groups)
+    return changed_rows(facts, after, groups, spelling)
 
 
 def _exit_code(
-    invocation: Invocation, contradictions: Sequence[Witness], report: DiffReport, fail_on: str | None
+    invocation: Invocation, contradictions: Sequence[ExampleRequest], report: DiffReport, fail_on: str | None
 ) -> ExitCode:
-    for witness in contradictions:
-        shown = on_one_line(request_text(witness.request))
-        invocation.messages.print(f"error: the engines contradict the analysis on {shown}")
+    for one in contradictions:
+        invocation.messages.print(f"error: the engines contradict the analysis on {on_one_line(str(one))}")
     if contradictions:
         return ExitCode.ERROR
     forbidden = any(fail_on in ("any", "gained" if row.gained else "lost") for row in report.rows)

@@ -31,10 +31,10 @@ from ranger_cdap.ranger.refresh.policy_refresher import PolicyRefresher
 def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
     """Download the policies into the cache, and show their versions.
 
-    Policies, roles, tags and users older than those this host has used are refused, because they may restore a
-    revoked right. After a restore of Ranger, review what was lost, then accept the older version once with
-    --allow-older; a running service picks it up with its next download. If the sync job writes grants, run
-    `ranger-cdap sync run` before, then `ranger-cdap sync reconcile`.
+    Policies, roles, tags and users older than those this host has already used are refused, because they could bring
+    back a revoked privilege. After Ranger was restored from a backup, review what was lost, then accept the older
+    version once with --allow-older. A running service picks it up with its next download. If the sync job writes
+    grants, run `ranger-cdap sync run` first, then `ranger-cdap sync reconcile`.
     """
     settings = invocation.settings
     options = engine_options(settings, plugin_manager())

@@ -102,7 +102,7 @@ def _job(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--user", "users", multiple=True, metavar="USER", help="A user of Ranger. Repeatable."),
         click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of Ranger. Repeatable."),
-        click.option("--namespace", required=True, metavar="NAMESPACE", help="The namespace in which the job is done."),
+        click.option("--namespace", required=True, metavar="NAMESPACE", help="The namespace of the job."),
         click.argument("preset", shell_complete=_names),
     ):
         with_options = option(with_options)
@@ -111,7 +111,7 @@ def _job(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=CommandGroup, examples=("ranger-cdap roles explain",))
 def roles() -> None:
-    """Give people jobs in a namespace: presets of privileges, as roles of Ranger with their policies."""
+    """Assign jobs in a namespace: presets of privileges, as Ranger roles with policies."""
 
 
 @roles.command(
@@ -121,9 +121,9 @@ def roles() -> None:
 @click.argument("preset", shell_complete=_names, required=False)
 @pass_invocation
 def explain_role(invocation: Invocation, namespace: str, preset: str | None) -> None:
-    """Show what a preset may do, by which policies, and what these allow besides; reads nothing from Ranger.
+    """Show what a preset allows, its policies, and what else these allow. Ranger is not contacted.
 
-    Without PRESET: list all presets, and the roles of the predecessor's LDAP binding that each stands for.
+    Without PRESET: list all presets, with the corresponding roles of the predecessor's LDAP binding.
     """
     if preset is None:
         print_presets(invocation)
@@ -145,10 +145,10 @@ def explain_role(invocation: Invocation, namespace: str, preset: str | None) -> 
 )
 @_job
 def apply_role(invocation: Invocation, job: Job) -> None:
-    """Give users and groups the job of a preset in a namespace: a role of Ranger, and policies for it.
+    """Assign the job of a preset in a namespace to users and groups, by a Ranger role and its policies.
 
-    Rights of the role are added to the policy of a resource where there is one, and nothing else in it is changed.
-    Other members of the role stay. A role of that name that was not made for this is left alone. Idempotent.
+    If a resource already has a policy, the role's privileges are added to it and nothing else in it changes. Other
+    members of the role are kept. A role of the same name that this command did not create is left alone. Idempotent.
     """
     job.change(invocation, lambda wanted, found: plan([wanted], found))
 
@@ -164,9 +164,9 @@ def apply_role(invocation: Invocation, job: Job) -> None:
 )
 @_job
 def remove_role(invocation: Invocation, job: Job) -> None:
-    """Take a job away: from the users and groups that are named, or from everyone, with the role and its rights.
+    """Remove a job from the given users and groups, or without any, from everyone: with the role and its privileges.
 
-    What others gave the role stays, and then the role as well. A policy is deleted only if it was made for roles and
-    nothing is left in it.
+    Privileges that others granted the role are kept, and then the role too. A policy is deleted only if it was created
+    for roles and is empty.
     """
     job.change(invocation, departure if job.members else lambda wanted, found: removal([wanted], found))

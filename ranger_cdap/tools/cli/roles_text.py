@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from ranger_cdap.cdap.presets import Preset, ldap_without_preset, load_preset, preset_names, preset_profiles
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.ranger.changes.setup_rights import in_order
+from ranger_cdap.tools.analysis.row_text import LevelText
+from ranger_cdap.tools.questions.entity_spelling import entity_spelling
 from ranger_cdap.tools.roles.role_plan import WantedRole
 
 
@@ -29,7 +31,15 @@ def print_presets(invocation: Invocation) -> None:
 
 def print_preset(invocation: Invocation, preset: Preset, wanted: WantedRole) -> None:
     """Print what a preset may do, the policies of its role, and what these allow besides."""
-    policies = [(one.policy_name, dict(one.resource), in_order(one.accesses)) for one in wanted.rights]
+    spelling = entity_spelling(invocation.settings.cdap.instance)
+    policies = [
+        (
+            one.policy_name,
+            spelling(tuple(one.resource), [LevelText((value,)) for value in one.resource.values()]),
+            in_order(one.accesses),
+        )
+        for one in wanted.rights
+    ]
     if invocation.as_json:
         rows = [{"policy": name, "resource": resource, "accesses": accesses} for name, resource, accesses in policies]
         invocation.print_json(
@@ -59,7 +69,7 @@ def print_preset(invocation: Invocation, preset: Preset, wanted: WantedRole) -> 
     _print_also(invocation, "\nallowed besides in the namespace system:", preset.system_also)
     say("\npolicies:")
     for _, resource, accesses in policies:
-        say(f"  {' '.join(f'{level}={value}' for level, value in resource.items())}: {', '.join(accesses)}")
+        say(f"  {resource}: {', '.join(accesses)}")
     say("\nEverything else is denied, unless other policies allow it.")
 
 

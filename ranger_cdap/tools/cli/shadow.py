@@ -23,14 +23,14 @@ from ranger_cdap.tools.shadow.shadow_report import ShadowChange, ShadowRow, gaps
 
 @click.group("shadow", cls=CommandGroup, examples=("ranger-cdap shadow report",))
 def shadow() -> None:
-    """Show what enforcing would change, before it is enforced."""
+    """Show what enforcement would change before you enable it."""
 
 
 _audit = click.argument("audit", type=FILE, metavar="[FILE]...", nargs=-1)
 _source = click.option(
     "--records", "source", type=click.Choice(list(SOURCES)), default=AUDIT.name,
     show_default=True, callback=lambda _context, _parameter, given: SOURCES[given],
-    help="What FILE has: audit records of this program, Ranger's audit events of the predecessor, or recorded checks.",
+    help="Kind of records in FILE: our audit records, the predecessor's Ranger audit events, or recorded checks.",
 )  # fmt: skip
 
 
@@ -43,7 +43,7 @@ _source = click.option(
         "ranger-cdap shadow report --records predecessor cdap_ranger_audit.log --since 2026-11-01",
     ),
     exits={
-        ExitCode.OK: "enforcing everything would change none of these decisions",
+        ExitCode.OK: "full enforcement would not change any of these decisions",
         ExitCode.NO: "it would change some",
         ExitCode.INVALID_INPUT: "nothing shows that: no record is of an operation that is only reported, or lines were "
         "rejected, or records could not be decided",
@@ -58,9 +58,9 @@ _source = click.option(
 )  # fmt: skip
 @click.option("--since", metavar="TIME", help="Only records since a date, a time in UTC, or like `7d` (ago).")
 @click.option(
-    "--accept-allowed", is_flag=True, help="Exit with 0 if nothing is newly denied; what is newly allowed is wanted."
+    "--accept-allowed", is_flag=True, help="Exit with 0 if nothing is newly denied: accept what is newly allowed."
 )
-@click.option("--accept-undecided", is_flag=True, help="Exit with 0 although records could not be decided.")
+@click.option("--accept-undecided", is_flag=True, help="Exit with 0 even if some records are undecided.")
 @policy_files
 @pass_invocation
 @click.pass_context
@@ -75,19 +75,19 @@ def report_command(
     accept_undecided: bool,
     files: PolicyFiles | None,
 ) -> None:
-    """Show per user and operation what would change once it is enforced: newly denied, with the missing privilege, and
-    newly allowed.
+    """Show per user and operation what enforcement would change: newly denied accesses with the missing privilege, and
+    newly allowed ones.
 
-    FILE are files of the sink `file`; default: `audit.file` and the files it was rotated to. Only records of
-    operations that `[enforce]` reports count.
+    FILEs are written by the audit sink `file`; default: `audit.file` and the files it was rotated to. Only records of
+    operations that `[enforce]` does not enforce yet are counted.
 
-    A denial is marked as closed if current policies give what was missing. Records of versions that did not name what
-    is missing are listed by their reason. Lists of entities are not audited.
+    A denial is marked as closed if current policies grant the missing privilege. Records of older versions, which do
+    not name it, are listed by their reason. Lists of entities are not audited.
 
-    `--records predecessor` reads the audit of the Java predecessor, and `--records checks` recorded checks of CDAP:
-    bodies of `POST /cdap/v1/enforce` with their answer as `allowed`. Each is decided again, by today's policies, groups
-    and settings. An event of the predecessor names no operation: each that it may have been is compared. Records that
-    cannot be decided are counted by their reason.
+    `--records predecessor` reads the audit of the Java predecessor. `--records checks` reads recorded checks of CDAP:
+    bodies of `POST /cdap/v1/enforce` with their answer as `allowed`. Each record is replayed with today's policies,
+    groups and settings. The predecessor's events name no operation, so each possible one is compared. Undecided records
+    are counted by their reason.
     """
     found, rows = read_report(invocation, source, audit, files, since)
     policies = _closing(invocation, rows)

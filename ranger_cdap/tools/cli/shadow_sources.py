@@ -26,7 +26,8 @@ from ranger_cdap.cli.ranger_changes import counted
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady
-from ranger_cdap.ranger_model.strict_json import BadLine, convert_strictly, read_object
+from ranger_cdap.ranger_model.json_text import convert
+from ranger_cdap.ranger_model.strict_json import BadLine, read_object, text_of
 from ranger_cdap.tools.shadow.predecessor_audit import read_predecessor_line
 from ranger_cdap.tools.shadow.shadow_replay import Decide, RecordedAnswer, ShadowReplay, WhyUndecided, decide_by
 from ranger_cdap.tools.shadow.shadow_report import Evaluate, ShadowReport, ShadowRow, Target
@@ -78,7 +79,7 @@ def read_report(
 
 def _own_files(settings: Settings, source: ShadowSource) -> tuple[Path, ...]:
     if source is not AUDIT:
-        raise InvalidInput(f"`--records {source.name}` reads no files by itself; name them, like `{source.example}`")
+        raise InvalidInput(f"`--records {source.name}` needs files; name them, like `{source.example}`")
     chosen = tuple(rotated_files(settings.audit.file))
     if not chosen:
         raise InvalidInput(f"`{settings.audit.file}` does not exist; nothing was audited there")
@@ -125,11 +126,11 @@ def _reader(
         partial(read_predecessor_line, service=service, instance=instance) if source is PREDECESSOR else read_check_line
     )
     deciding = _deciding(authorizer, MasterCreate(settings.master.create))
-    return ShadowReplay(found, instance, read_line, deciding).read
+    return ShadowReplay(found, read_line, deciding).read
 
 
 def _deciding(authorizer: Authorizer, mode: MasterCreate) -> Decide:
-    """Return how records are decided: by the policies at hand and the settings, with everything enforced.
+    """Return how records are decided: by the given policies and the settings, with everything enforced.
 
     What it returns raises NotReady if there are no policies.
     """
@@ -148,13 +149,10 @@ def read_check_line(text: bytes) -> RecordedAnswer | WhyUndecided:
     Raises:
         BadLine: it is none; the message is the reason.
     """
-    try:
-        value = read_object(text.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise BadLine("not UTF-8") from None
+    value = read_object(text_of(text))
     if "entities" in value and "entity" not in value:
         return WhyUndecided.VISIBILITY
-    found = convert_strictly(value, AnsweredCheck)
+    found = convert(value, AnsweredCheck, BadLine)
     if found.principal.type.upper() != "USER" or not found.principal.name.strip():
         return WhyUndecided.NO_USER
     if found.allowed is None:
@@ -172,7 +170,7 @@ def read_check_line(text: bytes) -> RecordedAnswer | WhyUndecided:
 
 
 def _evaluating(authorizer: Authorizer) -> Evaluate:
-    """Return what the policies at hand say now, as they decide operations.
+    """Return what the given policies say now, as they decide operations.
 
     Raises:
         NotReady: there are no policies.

@@ -78,7 +78,6 @@ def report_document(
                 "change": row.key.change.value,
                 "user": row.key.user,
                 "operation": row.key.operation,
-                "type": row.key.type,
                 "resource": row.key.resource,
                 "missing": [{"actions": one.actions, "policy": one.policy} for one in row.key.missing],
                 "allowed_by": None if row.key.change is ShadowChange.DENIED else row.key.policy,

@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from ranger_cdap.authz.policy_index import PolicyIndex
+from ranger_cdap.cdap.pattern import recorded_pattern
 from ranger_cdap.tools.insights.facts import AuditFacts, Use
 from ranger_cdap.tools.insights.privileges import Members, held_privileges
 from ranger_cdap.tools.insights.request import OTHER_PRIVILEGE
 from ranger_cdap.tools.insights.table import ColumnKind, InsightTable
 
 
-def repeated_denials(facts: AuditFacts) -> InsightTable:
+def repeated_denials(facts: AuditFacts, instance: str) -> InsightTable:
     """Return the accesses that were denied more than once, the most frequent first; `allowed_now` is None if unknown.
 
     A denial for another privilege of the same operation counts where that privilege is recorded.
@@ -22,12 +23,14 @@ def repeated_denials(facts: AuditFacts) -> InsightTable:
         if not use.allowed and use.why != OTHER_PRIVILEGE:
             found[use.user, use.access, use.type, use.resource].append(use)
     rows = []
-    for key, uses in found.items():
+    for (user, access, kind, resource), uses in found.items():
         times = sum(use.times for use in uses)
         if times > 1:
             latest = max(uses, key=lambda use: use.last)
             policy = None if latest.policy < 0 else latest.policy
-            rows.append((*key, times, min(use.first for use in uses), latest.last, policy, latest.now))
+            named = recorded_pattern(kind, resource)
+            place = str(named[1]) if named and named[0] == instance else f"{kind} {resource}"
+            rows.append((user, access, place, times, min(use.first for use in uses), latest.last, policy, latest.now))
     return InsightTable(
         "repeated_denials",
         "Denials that repeat",
@@ -35,7 +38,6 @@ def repeated_denials(facts: AuditFacts) -> InsightTable:
         (
             ("user", ColumnKind.TEXT),
             ("access", ColumnKind.TEXT),
-            ("type", ColumnKind.TEXT),
             ("resource", ColumnKind.TEXT),
             ("count", ColumnKind.NUMBER),
             ("first", ColumnKind.TIME),
@@ -43,7 +45,7 @@ def repeated_denials(facts: AuditFacts) -> InsightTable:
             ("denied_by", ColumnKind.ID),
             ("allowed_now", ColumnKind.FLAG),
         ),
-        tuple(sorted(rows, key=lambda row: (-row[4], row))),
+        tuple(sorted(rows, key=lambda row: (-row[3], row))),
     )
 
 

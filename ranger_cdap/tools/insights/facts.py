@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ranger_cdap.audit.verify import Place
 from ranger_cdap.ranger_model.audit_event import AuditEvent, read_audit_line
 from ranger_cdap.ranger_model.document import replaced
-from ranger_cdap.ranger_model.strict_json import LONGEST, BadLine
+from ranger_cdap.ranger_model.strict_json import BadLine, text_of
 
 DAY: Final = 86_400_000
 MOST_REJECTED: Final = 100
@@ -125,7 +125,7 @@ def read_facts(
         counts = files.setdefault(place.file, LineCounts())
         counts.lines += 1
         try:
-            event = read_audit_line(_text(content))
+            event = read_audit_line(text_of(content.rstrip(b"\r\n")))
         except BadLine as e:
             counts.rejected += 1
             if len(rejected) < MOST_REJECTED:
@@ -155,13 +155,3 @@ def _add(
     key = (event.user, event.access, event.type, event.resource, *answers)
     times, first, last = uses.get(key, (0, event.time, event.time))
     uses[key] = times + event.count, min(first, event.time), max(last, event.time)
-
-
-def _text(content: bytes) -> str:
-    line = content.rstrip(b"\r\n")
-    if len(line) > LONGEST:
-        raise BadLine(f"longer than {LONGEST} bytes")
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadLine("not UTF-8") from None

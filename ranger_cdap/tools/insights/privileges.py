@@ -103,7 +103,7 @@ class PolicyUses:
     def __init__(self, facts: AuditFacts, index: PolicyIndex) -> None:
         self._of_person: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
         self._of_policy: dict[int, dict[str, int]] = defaultdict(dict)
-        # Policies of an export are numbered anew, so that recorded ids are those of others; Ranger's have a guid.
+        # Policies of an export are renumbered, so that recorded ids are those of others; Ranger's have a guid.
         recorded = {id_ for id_, policy in index.policies.items() if policy.guid}
         for use in facts.uses:
             if not use.allowed:

@@ -27,7 +27,7 @@ NO_USER: Final = "the record has no user"
 MACRO: Final = "a name in it is a pattern or a macro in policies"
 SEVERAL_ZONES: Final = "the resource is in no single security zone"
 IMPLIES_MORE: Final = "the access type implies others, which were not used"
-SAME_NAME: Final = "policies cannot tell the resource from another one with other uses"
+SAME_NAME: Final = "policies cannot distinguish the resource from another one with other uses"
 ANY_PRIVILEGE: Final = "any privilege sufficed"
 
 _SPECIAL: Final = frozenset("*?{}\\")

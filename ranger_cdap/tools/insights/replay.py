@@ -9,8 +9,9 @@ from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.ranger_model.audit_event import AuditEvent
 from ranger_cdap.tools.analysis.access_row import AccessRow
+from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.logic.witness import Witness
-from ranger_cdap.tools.analysis.row_text import LevelText
+from ranger_cdap.tools.analysis.row_text import LevelText, Spelling, resource_text
 from ranger_cdap.tools.insights.facts import AuditFacts, Redecided, Use
 from ranger_cdap.tools.insights.request import RequestBuilder
 
@@ -34,14 +35,20 @@ class Replayer:
         return Redecided(is_allowed(decision), decision.policy_id)
 
 
-def changed_rows(facts: AuditFacts, engine: PolicyEngine, groups: Mapping[str, frozenset[str]]) -> list[AccessRow]:
+def changed_rows(
+    facts: AuditFacts,
+    engine: PolicyEngine,
+    groups: Mapping[str, frozenset[str]],
+    spelling: Spelling = resource_text,
+) -> list[AccessRow]:
     """Return the uses that were allowed and would be denied or the reverse, gained ones first, by their frequency."""
     found = [use for use in facts.uses if use.now is not None and use.now is not use.allowed]
     builder = RequestBuilder.of(engine)
-    return [_row(use, builder, groups) for use in sorted(found, key=lambda use: (use.now is not True, -use.times, use))]
+    found.sort(key=lambda use: (use.now is not True, -use.times, use))
+    return [_row(use, builder, groups, spelling) for use in found]
 
 
-def _row(use: Use, builder: RequestBuilder, groups: Mapping[str, frozenset[str]]) -> AccessRow:
+def _row(use: Use, builder: RequestBuilder, groups: Mapping[str, frozenset[str]], spelling: Spelling) -> AccessRow:
     gained, named = use.now is True, builder.levels(use.type, use.resource)
     path, values = named if not isinstance(named, str) else ((), ())
     levels = tuple(LevelText((value,)) for value in values)
@@ -55,6 +62,7 @@ def _row(use: Use, builder: RequestBuilder, groups: Mapping[str, frozenset[str]]
         accesses=(use.access,),
         path=path,
         levels=levels,
-        witnesses={use.access: Witness(request)},
+        resource=spelling(path, levels),
+        examples={use.access: ExampleRequest.of(Witness(request), spelling)},
         times=use.times,
     )

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import msgspec
-
 from ranger_cdap.cdap.entity import from_resource
 from ranger_cdap.cdap.grant import comparable, grant_for, is_creators_policy, items_of, resources_of
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger.changes.transfer import portable
+from ranger_cdap.ranger_model.json_text import Undecodable, convert
 from ranger_cdap.ranger_model.policy import Policy
 
 
@@ -31,7 +30,7 @@ class CreatorGrants:
         if not is_creators_policy(policy):
             return False
         try:
-            there = msgspec.convert(portable(policy), Policy)
+            there = convert(portable(policy), Policy)
             first = there.policy_items[0]
             on = from_resource({name: one.values[0] for name, one in there.resources.items()})
             if on is None:
@@ -39,7 +38,7 @@ class CreatorGrants:
             instance, entity = on
             actions = [access.type for access in first.accesses]
             grant = grant_for(entity, first.users[0], instance, actions, non_creators=())
-        except (InvalidInput, IndexError, msgspec.ValidationError):
+        except (InvalidInput, IndexError, Undecodable):
             return False
         on_it, group = resources_of(grant), self.extra_group.replace("{namespace}", entity.namespace or "")
         made = (

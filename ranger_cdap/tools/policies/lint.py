@@ -191,7 +191,7 @@ def _ends(policy: Policy, descent: Descent) -> _Findings:
     for place, level in descent.dead_ends(policy):
         message = (
             f"it decides on the {level} alone, and no policy allows those it names anything in it; CDAP asks about "
-            "each entity by itself, so a policy for these goes on to their level, with `?*` for every name"
+            "each entity separately, so a policy for these goes on to their level, with `?*` for every name"
         )
         yield place, LintCode.ENDS_ABOVE, message
 

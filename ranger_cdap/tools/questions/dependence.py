@@ -1,4 +1,4 @@
-"""On what conditional accesses depend, found once for all subjects that no policy near the resource tells apart."""
+"""On what conditional accesses depend, found once for all subjects that no policy near the resource distinguishes."""
 
 from __future__ import annotations
 

@@ -11,23 +11,19 @@ from ranger_cdap.engine.view import compile_element
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.analysis.effective_access import AccessScope, effective_access
 from ranger_cdap.tools.analysis.effective_access_rows import allowed_rows, taken_rows
-from ranger_cdap.tools.analysis.logic.witness import Witness
+from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.subject import exactly
+from ranger_cdap.tools.questions.entity_spelling import entity_spelling
 from ranger_cdap.tools.questions.known_user import KnownUser, PolicyView
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveAccess:
-    """Rows of access that is allowed, and that denials take away; `contradictions` are faults of the analysis."""
+    """Rows of access that is allowed, and that denials take away; `errors` are sentences on faults of the analysis."""
 
     allowed: tuple[AccessRow, ...]
     denied: tuple[AccessRow, ...] = ()
-    contradictions: tuple[Witness, ...] = ()
-
-    @property
-    def errors(self) -> tuple[str, ...]:
-        """Sentences on requests that the engine decides otherwise."""
-        return tuple(map(_contradiction, self.contradictions))
+    errors: tuple[str, ...] = ()
 
 
 def reached(
@@ -52,20 +48,16 @@ def reached(
     found = effective_access(
         view.engine, AccessScope(tuple(accesses), paths, within, subject), denials=subject is not None
     )
-    allowed = allowed_rows(found)
+    spelling = entity_spelling(view.instance)
+    allowed = allowed_rows(found, spelling)
+    contradicting = (ExampleRequest.of(one, spelling) for one in found.contradictions)
+    errors = tuple(f"error: the engine contradicts the analysis on {one}" for one in contradicting)
     if subject is None:
         rows = sorted(allowed, key=lambda row: not row.whole)
-        return EffectiveAccess(tuple(rows), (), found.contradictions)
-    return EffectiveAccess(
-        tuple(sorted(allowed, key=_order)), tuple(sorted(taken_rows(found), key=_order)), found.contradictions
-    )
+        return EffectiveAccess(tuple(rows), errors=errors)
+    taken = taken_rows(found, spelling)
+    return EffectiveAccess(tuple(sorted(allowed, key=_order)), tuple(sorted(taken, key=_order)), errors)
 
 
 def _order(row: AccessRow) -> tuple[object, ...]:
     return [level.values for level in row.levels], len(row.path), row.path, row.policy_id or -1, row.item or 0
-
-
-def _contradiction(witness: Witness) -> str:
-    request = witness.request
-    where = ", ".join(f"{name}={value}" for name, value in request.resource.items())
-    return f"error: the engine contradicts the analysis on {request.user}: {request.access_type} on {where}"

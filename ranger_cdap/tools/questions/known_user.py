@@ -1,4 +1,4 @@
-"""A user of the policies at hand: their groups by all sources, and through what they have a role."""
+"""A user of the given policies: their groups by all sources, and through what they have a role."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from ranger_cdap.authz.answer_documents import entity_document
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.engine import Verdict
 from ranger_cdap.tools.questions.matrix import ActionAccess, Matrix, MatrixCell, MatrixSubject
@@ -25,7 +24,7 @@ def matrix_document(found: Matrix, index: PolicyIndex) -> dict[str, object]:
         "columns": [_subject(subject) for subject in found.subjects],
         "rows": [
             {
-                "entity": entity_document(entity),
+                "entity": str(entity),
                 "cells": [
                     {**_subject(subject), "actions": _actions(cell, index)}
                     for subject, cell in zip(found.subjects, row, strict=True)
@@ -94,15 +93,15 @@ def _actions(cell: MatrixCell, index: PolicyIndex) -> dict[str, object]:
 
 
 def _access(mark: ActionAccess, index: PolicyIndex) -> dict[str, object]:
-    found: dict[str, object] = {
+    return {
         "verdict": mark.verdict,
         "in_part": mark.in_part,
         "allowed_now": mark.allowed,
         "policy": index.document(mark.policy_id),
         "depends": mark.depends or None,
+        **(
+            {"parts": [{"example": str(one.example), **_access(one.access, index)} for one in mark.parts]}
+            if mark.parts
+            else {}
+        ),
     }
-    if mark.parts:
-        found["parts"] = [
-            {"example": entity_document(part.example), **_access(part.access, index)} for part in mark.parts
-        ]
-    return found

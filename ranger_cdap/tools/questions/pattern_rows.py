@@ -59,7 +59,7 @@ class RowEntities:
 
 @dataclass(frozen=True, slots=True)
 class _Teller:
-    """Matchers of open levels by which one resource of a policy tells entities of a row apart.
+    """Matchers of open levels by which one resource of a policy distinguishes entities of a row.
 
     It does for the principals of the items of an `entry`, without one for all.
     """
@@ -85,7 +85,7 @@ class _Teller:
 
 @dataclass(frozen=True, slots=True)
 class _PatternRow:
-    """A row, what policies there tell apart, and whether that depends on the user."""
+    """A row, what policies there distinguish, and whether that depends on the user."""
 
     pattern: EntityPattern
     tellers: tuple[_Teller, ...]
@@ -151,7 +151,7 @@ class PatternRows:
     def _open_levels(
         self, pattern: EntityPattern, matcher: PolicyResourceMatcher
     ) -> Iterator[tuple[str, ResourceMatcher]]:
-        """Yield the matchers of open levels that may tell entities apart; none if the resource is elsewhere."""
+        """Yield the matchers of open levels that may distinguish entities; none if the resource is elsewhere."""
         resource = to_resource(pattern.example, self._instance)
         found = []
         for name, element in zip(matcher.path, matcher.elements, strict=True):

@@ -243,7 +243,7 @@ def _with_rights(drafts: Sequence[_Draft], role: WantedRole, added: RoleMembers)
 
 
 def _decides(policy: Policy) -> bool:
-    """Return true if Ranger refuses another policy beside this one of its resource, and it is always in effect."""
+    """Return true if Ranger refuses another policy on its resource, and it is always in effect."""
     never = policy.policy_type or policy.zone_name or policy.validity_schedules or policy.additional_resources
     return policy.is_enabled and not (never or policy.policy_priority or is_creators_policy(policy))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ranger_cdap.cdap.checks.predecessor_access import PredecessorAccess, action_of_access, entity_of, known_types
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.audit_event import POLICIES_DECIDED, AuditEvent, read_audit_line
-from ranger_cdap.ranger_model.strict_json import BadLine
+from ranger_cdap.ranger_model.strict_json import text_of
 from ranger_cdap.tools.shadow.shadow_replay import OtherService, RecordedAnswer, WhyUndecided
 
 
@@ -19,10 +19,7 @@ def read_predecessor_line(text: bytes, service: str, instance: str) -> RecordedA
     Raises:
         BadLine: it is no event of Ranger's audit; the message is the reason.
     """
-    try:
-        line = text.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadLine("not UTF-8") from None
+    line = text_of(text)
     event = read_audit_line(line[max(0, line.find("{")) :])
     if event is None:
         return WhyUndecided.OWN_RECORD

@@ -76,7 +76,6 @@ class ShadowReplay:
     """Reader of recorded lines into a report."""
 
     found: ShadowReport
-    instance: str
     read_line: ReadLine
     decide: Decide
 
@@ -96,7 +95,7 @@ class ShadowReplay:
         elif line.time < self.found.since:
             self.found.earlier += 1
         else:
-            keys = (key for was, answers in self.decide(line) for key in changes(was, answers, self.instance))
+            keys = (key for was, answers in self.decide(line) for key in changes(was, answers))
             self.found.change(keys, line.time, line.count)
 
 
@@ -113,42 +112,41 @@ def decide_by(replay: AccessReplay) -> Decide:
     return decide
 
 
-def changes(was_allowed: bool, answers: Sequence[Answer], instance: str) -> Iterator[ShadowKey]:
+def changes(was_allowed: bool, answers: Sequence[Answer]) -> Iterator[ShadowKey]:
     """Yield what is different now about a question: nothing, if all its answers together are as recorded."""
     is_allowed = all(answer.allowed for answer in answers)
     if is_allowed is was_allowed:
         return
     for answer in answers:
         if is_allowed:
-            yield from _allowed(answer, instance)
+            yield from _allowed(answer)
         elif not answer.allowed:
-            yield from _denied(answer, instance)
+            yield from _denied(answer)
 
 
-def _allowed(answer: Answer, instance: str) -> Iterator[ShadowKey]:
+def _allowed(answer: Answer) -> Iterator[ShadowKey]:
     for one in {(e.person, e.entity): e for e in answer.decided_by}.values():
-        yield _key(ShadowChange.ALLOWED, answer, one, instance)
+        yield _key(ShadowChange.ALLOWED, answer, one)
     if not answer.decided_by:
-        yield _key(ShadowChange.ALLOWED, answer, None, instance)
+        yield _key(ShadowChange.ALLOWED, answer, None)
 
 
-def _denied(answer: Answer, instance: str) -> Iterator[ShadowKey]:
+def _denied(answer: Answer) -> Iterator[ShadowKey]:
     lacking: dict[object, list[EvaluatedPrivilege]] = {}
     for one in answer.decided_by if answer.missing else ():
         if not one.held:
             lacking.setdefault((one.person, one.entity), []).append(one)
     for of_one in lacking.values():
         missing = (MissingPrivilege(tuple(map(str.lower, e.actions)), e.decision.policy_id) for e in of_one)
-        yield _key(ShadowChange.DENIED, answer, of_one[0], instance, tuple(missing))
+        yield _key(ShadowChange.DENIED, answer, of_one[0], tuple(missing))
     if not lacking:
-        yield _key(ShadowChange.DENIED, answer, None, instance)
+        yield _key(ShadowChange.DENIED, answer, None)
 
 
 def _key(
     change: ShadowChange,
     answer: Answer,
     by: EvaluatedPrivilege | None,
-    instance: str,
     missing: tuple[MissingPrivilege, ...] = (),
 ) -> ShadowKey:
     entity = answer.entity if by is None else by.entity
@@ -158,8 +156,8 @@ def _key(
         answer.person if by is None else by.person,
         answer.operation,
         by.action.lower() if by is not None and is_allow else "",
-        entity.type,
-        "/".join((instance, *entity.parts)),
+        str(entity),
+        entity,
         by.decision.policy_id if by is not None and is_allow else NO_POLICY,
         "" if missing or (by is not None and is_allow) else answer.reason,
         missing,

@@ -17,11 +17,11 @@ import msgspec
 from ranger_cdap.audit.record import MissingPrivilege
 from ranger_cdap.audit.verify import Place
 from ranger_cdap.cdap.answer import EvaluatedPrivilege, is_undecided
-from ranger_cdap.cdap.entity import EntityId, entity_type
-from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.pattern import EntityPattern, recorded_pattern
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
 from ranger_cdap.engine import NO_POLICY
-from ranger_cdap.errors import InvalidInput
+from ranger_cdap.ranger_model.json_text import decode_or_none
 
 LAST_MOMENT: Final = 253_402_300_799_999
 """The last millisecond that has four digits for its year."""
@@ -71,6 +71,7 @@ class _Mark(msgspec.Struct):
 class ShadowKey:
     """Identity of a change: a user, an operation, an entity, and why.
 
+    `resource` is the entity or pattern of the privileges as text, or another resource, which has no `entity`.
     Allowed: by the privilege of `action`, from `policy`. Denied: for lack of `missing`; if that is empty, for `reason`.
     """
 
@@ -78,25 +79,15 @@ class ShadowKey:
     user: str
     operation: str
     action: str
-    type: str
     resource: str
+    entity: Target | None
     policy: int
     reason: str
     missing: tuple[MissingPrivilege, ...]
 
     @property
-    def entity(self) -> Target | None:
-        """The entity of the privileges, or the pattern; None if the resource is none of CDAP's."""
-        try:
-            levels = len(entity_type(self.type).path)
-            # A principal may contain the separator.
-            return entity_pattern(self.type, tuple(self.resource.split("/", levels - 1)[1:]))
-        except InvalidInput:
-            return None
-
-    @property
     def decisive(self) -> str:
-        """The privilege that allows or is missing, as text: `READ on dataset cdap/ns1/kv: policy 2 denies`."""
+        """The privilege that allows or is missing, as text: `READ on dataset:ns1.kv: policy 2 denies`."""
         if self.change is ShadowChange.ALLOWED and self.policy != NO_POLICY:
             return f"{self._on((self.action,))}, by policy {self.policy}"
         return "; ".join(self._lacking(one) for one in self.missing) or self.reason
@@ -107,7 +98,7 @@ class ShadowKey:
 
     def _on(self, actions: tuple[str, ...]) -> str:
         names = ("any privilege" if action in _ANY_PRIVILEGE else action.upper() for action in actions)
-        return f"{' or '.join(names)} on {self.type} {self.resource}"
+        return f"{' or '.join(names)} on {self.resource}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +171,7 @@ class ShadowReport:
 
     def read(self, place: Place, text: bytes) -> None:
         """Count a line."""
-        line = _decoded(text)
+        line = decode_or_none(text, _Line) or decode_or_none(text, _Mark)
         if isinstance(line, _Mark):
             return
         if line is None:
@@ -221,13 +212,14 @@ class ShadowReport:
         if line.result or line.missing == ():
             self.change((), line.evtTime)
             return
+        _, entity = recorded_pattern(line.resType, line.resource) or ("", None)
         key = ShadowKey(
             ShadowChange.DENIED,
             line.reqUser,
             line.access,
             "",
-            line.resType,
-            line.resource,
+            str(entity or f"{line.resType} {line.resource}"),
+            entity,
             NO_POLICY,
             line.reason,
             _missing(line),
@@ -275,14 +267,3 @@ def _missing(line: _Line) -> tuple[MissingPrivilege, ...]:
 
 def _is_known(one: MissingPrivilege) -> bool:
     return bool(one.actions) and _KNOWN_ACTIONS.issuperset(one.actions)
-
-
-def _decoded(text: bytes) -> _Line | _Mark | None:
-    try:
-        return msgspec.json.decode(text, type=_Line)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        pass
-    try:
-        return msgspec.json.decode(text, type=_Mark)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None

@@ -116,8 +116,6 @@ def test_the_same_for_programs() -> None:
         "granted": [
             {
                 "entity": "dataset:ns1.a.b",
-                "type": "dataset",
-                "parts": ["ns1", "a.b"],
                 "life": 1,
                 "state": "applied",
                 "creator": "alice",

@@ -105,8 +105,6 @@ def test_a_finding_for_programs() -> None:
     assert json.loads(json.dumps(to_json(found))) == {
         "kind": "edited",
         "entity": "dataset:ns1.kv",
-        "type": "dataset",
-        "parts": ["ns1", "kv"],
         "life": 1,
         "state": "applied",
         "creator": "alice",

@@ -73,7 +73,7 @@ def test_nothing_new_writes_nothing(tmp_path: Path) -> None:
 def test_a_note_of_another_form_is_an_error_and_no_guess(tmp_path: Path) -> None:
     notes = Notes(LedgerTables(tmp_path), "cdap")
     notes.write("folded", {"rounds": [1]})
-    with pytest.raises(SyncError, match=r"the ledger's note `folded` cannot be read \(Expected `int`"):
+    with pytest.raises(SyncError, match=r"the ledger's note `folded` cannot be read \(expected `int`"):
         notes.read("folded", int)
 
 

@@ -13,7 +13,8 @@ import msgspec
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.ranger_model.strict_json import DEEPEST, LONGEST, NOT_ONE_OBJECT, BadLine, convert_strictly, quoted
+from ranger_cdap.ranger_model.json_text import convert
+from ranger_cdap.ranger_model.strict_json import DEEPEST, LONGEST, NOT_ONE_OBJECT, BadLine, quoted
 from ranger_cdap.wire.event_wire import Milliseconds
 from ranger_cdap.wire.record_events import is_well_formed
 from spark_sync.ledger.event import NEVER, EntityEvent, Outcome, Stage
@@ -133,12 +134,12 @@ def _message(found: dict[str, Any]) -> tuple[_V1 | _V2, str, dict[str, Any]]:
     if type(version) is not int or version not in (1, 2):
         raise BadLine(f"unknown version {quoted(version)}")
     if version == 1:
-        one = convert_strictly(found, _V1)
+        one = convert(found, _V1, BadLine)
         kind = one.entityId.get("entity", one.entityId.get("entityType"))
         if not isinstance(kind, str):
             raise BadLine("`entity` of `entityId` is missing or is no text")
         return one, kind.upper(), one.entityId
-    two = convert_strictly(found, _V2)
+    two = convert(found, _V2, BadLine)
     return two, two.metadataEntity.type.upper(), two.metadataEntity.details
 
 
@@ -187,7 +188,7 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
     names: set[str] = set()
     for name, _ in pairs:
         if name in names:
-            raise BadLine(f"field {quoted(name)} comes twice")
+            raise BadLine(f"field {quoted(name)} is repeated")
         names.add(name)
 
 

@@ -71,7 +71,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "trailing text": (json.dumps(stored()) + " x", "not one JSON object"),
     "another object": ('{"a":1}', "object contains unknown field `a`"),
     "no record": (json.dumps(stored(stored_record=...)), "object missing required field `record`"),
-    "id twice": (json.dumps(stored())[:-1] + ',"id":"2"}', "field `id` comes twice"),
+    "id twice": (json.dumps(stored())[:-1] + ',"id":"2"}', "field `id` is repeated"),
     "version 3": (json.dumps(stored(record_v=3)), "unknown version `3`"),
     "version true": (json.dumps(stored(record_v=True)), "unknown version `True`"),
     "version 2 without stamps": (json.dumps(stored(record_v=2)), "`id` of `checks[0]` is missing"),

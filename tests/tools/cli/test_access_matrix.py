@@ -12,6 +12,7 @@ import pytest
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.cdap.entity import EntityId, to_resource
+from ranger_cdap.cdap.pattern import parse_pattern
 from ranger_cdap.cli.main import main
 from ranger_cdap.engine import AccessRequest, PolicyEngine, Verdict
 from ranger_cdap.ranger_model.decode import decode_roles, decode_service_policies
@@ -41,7 +42,7 @@ def asked(capsys: pytest.CaptureFixture[str], *options: str, policies: list[Any]
 
 
 def row_names(document: dict[str, Any]) -> list[str]:
-    return [f"{row['entity']['type']}:{'.'.join(row['entity']['parts'])}" for row in document["rows"]]
+    return [row["entity"] for row in document["rows"]]
 
 
 def columns(document: dict[str, Any]) -> list[str]:
@@ -99,7 +100,7 @@ def test_every_mark_is_the_engines_decision(capsys: pytest.CaptureFixture[str]) 
     )
     seen = set()
     for row in document["rows"]:
-        entity = EntityId(row["entity"]["type"], tuple(row["entity"]["parts"]))
+        entity = parse_pattern(row["entity"])
         shown = {(cell["kind"], cell["name"]): cell["actions"] for cell in row["cells"]}
         for column in document["columns"]:
             key = (column["kind"], column["name"])
@@ -253,13 +254,13 @@ def test_a_row_of_a_pattern_says_for_which_part_an_access_is(capsys: pytest.Capt
     found = {}
     for row in asked(capsys, policies=OVERLAPPING)["rows"]:
         for cell in row["cells"]:
-            found["".join(row["entity"]["parts"][1:]), cell["name"]] = cell["actions"]
+            found[row["entity"].partition(".")[2], cell["name"]] = cell["actions"]
     assert found["*", "ann"]["READ"]["verdict"] == "allowed", "`*log*` has a row of its own"
     assert found["*log*", "ann"]["READ"]["verdict"] == "denied"
     part = found["tmp_*", "ann"]["READ"]
     assert part["in_part"]
     assert {one["verdict"]: one["policy"]["id"] for one in part["parts"]} == {"allowed": 21, "denied": 22}
-    assert [("log" in one["example"]["parts"][1], one["verdict"]) for one in part["parts"]] in (
+    assert [("log" in one["example"], one["verdict"]) for one in part["parts"]] in (
         [(False, "allowed"), (True, "denied")],
         [(True, "denied"), (False, "allowed")],
     )
@@ -277,7 +278,7 @@ def test_more_overlapping_patterns_than_can_be_told_apart_may_be_allowed(capsys:
         for n, letter in enumerate(letters, 1)
     ]
     document = asked(capsys, policies=policies)
-    rows = {"".join(row["entity"]["parts"][1:]): row["cells"] for row in document["rows"]}
+    rows = {row["entity"].partition(".")[2]: row["cells"] for row in document["rows"]}
     by_name = {cell["name"]: cell["actions"]["READ"] for cell in rows["*a*"]}
     assert by_name["ann"]["verdict"] == "allowed", "no other policy is about ann"
     assert by_name["bob"]["in_part"] or by_name["bob"]["verdict"] == "undecided"

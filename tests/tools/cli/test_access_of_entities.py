@@ -101,13 +101,13 @@ def by_pattern(words: list[str], files: list[str], capsys: pytest.CaptureFixture
 def test_a_pattern_shows_who_has_which_access_on_which_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = by_pattern(["dataset:ns1.sales*", "--access", "READ"], named(tmp_path, SALES), capsys)
     assert lines == [
-        "group analysts has read on all of dataset cdap/ns1/sales*",
+        "group analysts has read on all of dataset:ns1.sales*",
         '  by policy 1 "sales", allow item 1',
         '  except policy 4 "secret", deny item 1 (group analysts)',
-        "user ann, group auditors have read on all of dataset cdap/ns1/sales*",
+        "user ann, group auditors have read on all of dataset:ns1.sales*",
         '  by policy 3 "p3", allow item 1',
         '  except policy 4 "secret", deny item 1 (group analysts)',
-        "user bob has read on dataset cdap/ns1/sales_eu*",
+        "user bob has read on dataset:ns1.sales_eu*",
         '  by policy 2 "eu", allow item 1',
         "  if from 2090/01/01 00:00:00 UTC",
     ]
@@ -129,7 +129,7 @@ def test_a_pattern_has_the_rows_of_the_policies_that_meet_it(
 ) -> None:
     assert main(["access", "--entity", pattern, "--access", "read", *named(tmp_path, SALES), "--json"]) == ExitCode.OK
     found = json.loads(capsys.readouterr().out)["allowed"]
-    assert {(row["policy"]["id"], row["whole"]) for row in found} == rows
+    assert {(row["policy_id"], row["whole"]) for row in found} == rows
     assert all(row["undecided"] == [] for row in found)
 
 

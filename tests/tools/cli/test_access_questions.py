@@ -60,9 +60,9 @@ def test_of_a_user_and_a_pattern_the_rows_of_the_user_on_it_are_shown(
     words = ["access", "--user", "ann", "--group", "analysts", "--entity", SALES, *named(tmp_path, policies)]
     assert main([*words, "--json"]) == ExitCode.OK
     found = json.loads(capsys.readouterr().out)
-    rows = {(row["policy"]["id"], tuple(row["who"]), row["whole"]) for row in found["allowed"]}
+    rows = {(row["policy_id"], tuple(row["who"]), row["whole"]) for row in found["allowed"]}
     assert rows == {(1, ("group analysts",), True), (2, ("user ann",), False)}
-    assert (found["user"], found["entity"]["parts"]) == ("ann", ["ns1", "sales*"])
+    assert (found["user"], found["entity"]) == ("ann", "dataset:ns1.sales*")
 
 
 @pytest.mark.parametrize(

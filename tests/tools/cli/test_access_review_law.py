@@ -16,7 +16,7 @@ from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cdap.answer import is_allowed
-from ranger_cdap.cdap.entity import EntityId, entity_type
+from ranger_cdap.cdap.entity import EntityId, entity_type, parse_entity
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.cli.main import main
 from tests.cli.fixtures import Json, download, item, policy
@@ -174,7 +174,7 @@ def shown_by_matrix(options: list[str], capsys: pytest.CaptureFixture[str]) -> d
     found = {}
     named = {(one["kind"], one["name"]) for one in document["columns"]}
     for row in document["rows"]:
-        entity = EntityId(row["entity"]["type"], tuple(row["entity"]["parts"]))
+        entity = parse_entity(row["entity"])
         cells = {(cell["kind"], cell["name"]): cell["actions"] for cell in row["cells"]}
         for user in USERS:
             column = ("user", user) if ("user", user) in named else ("everybody", "")

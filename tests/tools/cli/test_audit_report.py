@@ -78,7 +78,7 @@ def test_accesses_of_an_audit_that_a_change_gives_or_takes(run: Run) -> None:
         ("lost", "user gone", "write", 1),
     ]
     shown = run(*words).stdout
-    assert "user bob gains read on dataset cdap/ns1/purchases" in shown
+    assert "user bob gains read on dataset:ns1.purchases" in shown
     assert "recorded 3 times" in shown
     assert (
         run("policies", "diff", "current.json", "current.json", "--replay", "audit", "--fail-on", "any").exit_code == 0

@@ -126,7 +126,7 @@ def test_a_history_is_as_it_was_in_effect(tmp_path: Path, capsys: pytest.Capture
     words = ["--set", "ranger.service=cdapdev", "--set", f"plugin.history_dir={tmp_path / 'history'}"]
     for new, code in (("history:1d", ExitCode.OK), (str(tmp_path / "new.json"), ExitCode.ACCESS_CHANGED)):
         assert main([*words, "policies", "diff", "history:1d", new, "--fail-on", "gained"]) == code
-    assert "user eve gains read on dataset cdap/ns1/kv" in capsys.readouterr().out
+    assert "user eve gains read on dataset:ns1.kv" in capsys.readouterr().out
 
 
 def test_eval_takes_a_file_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,9 +42,9 @@ def test_it_names_the_principal_and_who_gives_the_same(tmp_path: Path, capsys: p
     lines = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
     rows = [[cell.strip() for cell in line if cell.strip()] for line in lines[1:]]
     assert rows == [
-        ['3 "again"', "item 1", "remove", "user alice: write on dataset cdap/ns1/sales.orders; given by"
+        ['3 "again"', "item 1", "remove", "user alice: write on dataset:ns1.sales.orders; given by"
          ' policy 2 "orders", allow item 2 (user alice)'],
-        ['2 "orders"', "item 1", "remove", "group analysts: read on dataset cdap/ns1/sales.orders; given by"
+        ['2 "orders"', "item 1", "remove", "group analysts: read on dataset:ns1.sales.orders; given by"
          ' policy 1 "sales", allow item 1 (group analysts)'],
     ]  # fmt: skip
 

@@ -53,7 +53,7 @@ def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
             "user": "alice",
             "capacity": "requesting",
             "actions": ["EXECUTE"],
-            "entity": {"type": "program", "parts": ["ns1", "app", "workflow.W"]},
+            "entity": "program:ns1.app.workflow.W",
             "requirements": ["S004-EXEC-0", "S004-EXEC-R1"],
         }
     ]

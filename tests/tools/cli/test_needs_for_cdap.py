@@ -75,7 +75,7 @@ def test_as_json_every_privilege_has_its_checks(run: Run) -> None:
     assert (more["user"], more["actions"], more["requirements"]) == ("alice", ["READ"], ["S003-dataset-get"])
     (check,) = more["checks"]
     assert check["permissions"] == ["STANDARD.GET"]
-    assert check["entity"] == {"type": "dataset", "parts": ["ns1", "ds1"]}
+    assert check["entity"] == "dataset:ns1.ds1"
     assert check["hint"].startswith("DatasetInstanceService.get ")
 
 
@@ -233,7 +233,7 @@ def test_deleting_a_namespace_needs_what_is_in_it_whether_it_was_recorded_or_not
     named = [word for role, entity in HELD_BY_A_NAMESPACE.items() for word in ("--with", f"{role}={entity}")]
     assert main([*words, *named, "--with", "keys=secure_key:sales.k"]) == 0
     found = json.loads(capsys.readouterr().out)
-    asked = {(one["actions"][0], one["entity"]["type"]) for one in found["alternatives"][0]["cdap_asks"]}
+    asked = {(one["actions"][0], one["entity"].partition(":")[0]) for one in found["alternatives"][0]["cdap_asks"]}
     assert asked == {("ADMIN", entity.partition(":")[0]) for entity in HELD_BY_A_NAMESPACE.values()}
     assert (found["not_named"], found["not_recorded_with"]) == ([], ["keys"])
 

@@ -147,7 +147,7 @@ def test_the_page_names_what_is_missing_and_no_name_moves_the_cursor(report: Rep
     by_policy = record("mallory", policy=2, missing=[{"actions": ["read"], "policy": 2}])
     out, err = report(ExitCode.NO, record("bob\x1b[2J"), by_policy, "x", words=())
     assert "newly denied: 2" in out
-    assert "READ on dataset cdap/ns1/kv: policy 2 denies" in out
+    assert "READ on dataset:ns1.kv: policy 2 denies" in out
     assert "compared with everything being allowed" in out
     assert "not a record of this program" in err
     assert "\x1b" not in out + err
@@ -288,7 +288,7 @@ def test_records_that_cannot_be_decided_are_no_good_news(report: Report, form: s
 def test_a_replay_needs_files_and_policies(form: str, line: Any, tmp_path: Path, capsys: Any) -> None:
     policies = named(tmp_path)
     assert main(["shadow", "report", "--records", form, *policies]) == ExitCode.INVALID_INPUT
-    assert f"`--records {form}` reads no files by itself" in " ".join(capsys.readouterr().err.split())
+    assert f"`--records {form}` needs files" in " ".join(capsys.readouterr().err.split())
     assert main(["shadow", "report", "--records", form, str(tmp_path / "none"), *policies]) == ExitCode.INVALID_INPUT
     assert "cannot be read" in capsys.readouterr().err
     (tmp_path / "lines").write_text(f"{line('alice', True)}\n", encoding="utf-8")

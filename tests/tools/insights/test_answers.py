@@ -168,8 +168,8 @@ def test_denials_that_repeat_are_counted_with_what_they_would_be_now() -> None:
         {"reqUser": "fred", "result": 0, "event_count": 2, "policy": 9},
         {"reqUser": "gus", "result": 0, "event_count": 9, "reason": "gus needs WRITE on namespace:ns1"},
     )
-    dataset = ("read", "dataset", "cdap/ns1/purchases")
-    assert repeated_denials(facts).rows == (
+    dataset = ("read", "dataset:ns1.purchases")
+    assert repeated_denials(facts, "cdap").rows == (
         ("dora", *dataset, 5, OLD, RECENT, None, True),
         ("fred", *dataset, 2, NOON, NOON, 9, False),
     )

@@ -159,7 +159,7 @@ def test_a_replay_is_the_evaluation_of_each_record(
     rows = changed_rows(facts_of(lines, decide=Replayer(after, GROUPS).decide), after, GROUPS)
     counted: dict[tuple[bool, str, str, str], int] = {}
     for row in rows:
-        key = (row.gained, *row.who, *row.accesses, row.place)
+        key = (row.gained, *row.who, *row.accesses, row.resource)
         counted[key] = counted.get(key, 0) + row.times
     assert counted == expected
     assert [row.gained for row in rows] == sorted((row.gained for row in rows), reverse=True)

@@ -105,9 +105,7 @@ class World:
         memory = Memory()
         decide_by(AccessReplay(self.authorizer(memory), MasterCreate.DENY))
         found = ShadowReport(SERVICE, since)
-        replay = ShadowReplay(
-            found, "cdap", READERS[form], decide_by(AccessReplay(self.authorizer(memory), MasterCreate.DENY))
-        )
+        replay = ShadowReplay(found, READERS[form], decide_by(AccessReplay(self.authorizer(memory), MasterCreate.DENY)))
         for number, line in enumerate(lines, 1):
             replay.read(Place("file", number), line if isinstance(line, bytes) else json.dumps(line).encode())
         assert memory.records == [], "a replay is no access"
@@ -347,7 +345,7 @@ CHANGES: list[tuple[Json | None, Json, list[tuple[str, str, str]]]] = [
         policy(1, {}, ["alice"], ["read"]),
         event(resType="instance", resource="", action="_any", result=0),
         [
-            ("newly allowed", f"instance.{verb}", f"{what} on instance cdap, by policy 1")
+            ("newly allowed", f"instance.{verb}", f"{what} on instance:, by policy 1")
             for verb, what in (("get", "READ"), ("get_preference", "READ"))
         ],
     ),
@@ -359,18 +357,18 @@ CHANGES: list[tuple[Json | None, Json, list[tuple[str, str, str]]]] = [
     (
         policy(1, {"namespace": "ns1", "application": "a", "program": "spark.S"}, ["alice"], ["read"]),
         event(resType="program", resource="cdap/ns1/a/spark.S", action="_any"),
-        [("newly allowed", "program.get_history", "READ on program cdap/ns1/a/spark.S, by policy 1")],
+        [("newly allowed", "program.get_history", "READ on program:ns1.a.spark.S, by policy 1")],
     ),
     (
         policy(1, {"namespace": "ns1", "dataset": "kv"}, ["alice"], ["write"]),
         event(resType="artifact", resource="cdap/ns1/a", action="_any", result=0),
-        [("newly allowed", "artifact.incidental", "any privilege on namespace cdap/ns1, by policy 1")],
+        [("newly allowed", "artifact.incidental", "any privilege on namespace:ns1, by policy 1")],
     ),
     *(
         (
             policy(1, {"namespace": namespace, "dataset": "kv"}, ["alice"], ["write"]),
             event(resType="namespace", resource=f"cdap/{namespace}", action="_any"),
-            [("newly denied", f"namespace.{verb}", f"READ on namespace cdap/{namespace}") for verb in verbs],
+            [("newly denied", f"namespace.{verb}", f"READ on namespace:{namespace}") for verb in verbs],
         )
         for namespace, verbs in {
             "ns1": ["get_preference", "get_metadata"],
@@ -385,16 +383,16 @@ CHANGES: list[tuple[Json | None, Json, list[tuple[str, str, str]]]] = [
     (
         policy(1, {"namespace": "ns1", "stream": "s"}, ["alice"], ["write"]),
         event(resType="stream", resource="cdap/ns1/s", action="read"),
-        [("newly denied", "stream.action_read", "READ on stream cdap/ns1/s")],
+        [("newly denied", "stream.action_read", "READ on stream:ns1.s")],
     ),
     (
         policy(1, {"namespace": "ns1"}, ["alice"], ["admin"]),
         event(resType="namespace", resource="cdap/ns1", action="admin"),
         [
-            ("newly denied", "namespace.provision_credential", "EXECUTE on namespace cdap/ns1"),
-            ("newly denied", "namespace.read_repository", "READ on namespace cdap/ns1"),
-            ("newly denied", "namespace.set_preference", "WRITE on namespace cdap/ns1"),
-            ("newly denied", "namespace.write_repository", "WRITE on namespace cdap/ns1"),
+            ("newly denied", "namespace.provision_credential", "EXECUTE on namespace:ns1"),
+            ("newly denied", "namespace.read_repository", "READ on namespace:ns1"),
+            ("newly denied", "namespace.set_preference", "WRITE on namespace:ns1"),
+            ("newly denied", "namespace.write_repository", "WRITE on namespace:ns1"),
         ],
     ),
     (
@@ -407,8 +405,8 @@ CHANGES: list[tuple[Json | None, Json, list[tuple[str, str, str]]]] = [
                     "add",
                     "the CDAP master user creates only datasets in a user namespace: `master.create` is `deny`",
                 ),
-                *((verb, "ADMIN on artifact cdap/ns1/a") for verb in ("delete", "delete_property", "write_metadata")),
-                ("write_property", "ADMIN on artifact cdap/ns1/a"),
+                *((verb, "ADMIN on artifact:ns1.a") for verb in ("delete", "delete_property", "write_metadata")),
+                ("write_property", "ADMIN on artifact:ns1.a"),
             ]
         ],
     ),
@@ -479,5 +477,5 @@ def test_the_recorded_address_and_todays_groups_decide_a_recorded_check() -> Non
     for address, unchanged in (("10.0.0.1", 1), ("10.0.0.2", 0)):
         found = ShadowReport(SERVICE)
         line = json.dumps(check_line("carol", GET, True, client_ip=address)).encode()
-        ShadowReplay(found, "cdap", read_check_line, decide).read(Place("f", 1), line)
+        ShadowReplay(found, read_check_line, decide).read(Place("f", 1), line)
         assert found.unchanged == unchanged

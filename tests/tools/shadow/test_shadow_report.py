@@ -97,7 +97,7 @@ def denied(rows: Iterable[ShadowRow]) -> list[ShadowRow]:
 def test_the_report_blames_what_is_missing_and_not_the_policy_that_allows() -> None:
     world = World((MAY_START,))
     rows = world.report(["bob"], [START])
-    assert {(row.key.decisive, row.closed) for row in rows} == {("READ on namespace cdap/nsx", False)}
+    assert {(row.key.decisive, row.closed) for row in rows} == {("READ on namespace:nsx", False)}
     after = world.closed(rows)
     assert len(after.policies) == 2
     assert after.report(["bob"], [START]) == ()
@@ -115,7 +115,7 @@ def test_a_denial_names_the_policy_that_denies_and_nothing_to_grant() -> None:
     deny = {"denyPolicyItems": [{"users": ["bob"], "accesses": [{"type": "read"}]}]}
     world = World((MAY_START, policy(7, {"namespace": "nsx"}, ["ann"], ["read"], **deny)))
     for row in world.report(["bob"], [START]):
-        assert row.key.decisive == "READ on namespace cdap/nsx: policy 7 denies"
+        assert row.key.decisive == "READ on namespace:nsx: policy 7 denies"
         assert (row.closed, row.gaps) == (False, ())
 
 
@@ -128,8 +128,8 @@ def test_several_privileges_missing_on_one_pattern_are_one_row_and_closed_togeth
         return world.read(memory)
 
     world = World((), "004")
-    (row,) = (row for row in report(world) if row.key.type == "dataset")
-    assert row.key.decisive == "; ".join(f"{a} on dataset cdap/ns1/local*" for a in ("ADMIN", "READ", "WRITE"))
+    (row,) = (row for row in report(world) if row.key.resource.startswith("dataset:"))
+    assert row.key.decisive == "; ".join(f"{a} on dataset:ns1.local*" for a in ("ADMIN", "READ", "WRITE"))
     assert row.gaps == ("admin", "read", "write")
     after = world.closed(report(world))
     assert report(after) == ()

@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, TypeVar
 
-import msgspec
-
 from ranger_cdap.ranger_model.document import Document
 from ranger_cdap.ranger_model.json_repair import without_any_null
+from ranger_cdap.ranger_model.json_text import UNREADABLE, convert, decode, why
 from ranger_cdap.ranger_model.policy import Policy
 from ranger_cdap.ranger_model.role import Role
 from ranger_cdap.ranger_model.service_def import AccessTypeDef, PolicyConditionDef, ResourceDef, ServiceDef
@@ -245,17 +244,17 @@ def read_document(body: bytes, kind: type[T], java_class: str) -> T:
     Raises:
         Refusal: not JSON, or not a `java_class`; 400 with the wording of Ranger's JSON library.
     """
-    try:
-        value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise refuse_unreadable(
+    value = decode(
+        body,
+        refuse=lambda _: refuse_unreadable(
             "Unexpected end-of-input within/between Object entries", "JsonParseException", "com.fasterxml.jackson.core"
-        ) from None
+        ),
+    )
     try:
-        return msgspec.convert(without_any_null(value), kind, strict=False)
-    except (msgspec.ValidationError, RecursionError) as e:
+        return convert(without_any_null(value), kind, strict=False)
+    except UNREADABLE as e:
         raise refuse_unreadable(
-            f"Cannot deserialize value of type `{java_class}`: {e}",
+            f"Cannot deserialize value of type `{java_class}`: {why(e)}",
             "MismatchedInputException",
             "com.fasterxml.jackson.databind.exc",
         ) from None

@@ -17,6 +17,7 @@ from ranger_cdap.engine import AccessRequest, ConditionContext, ConditionOutcome
 from ranger_cdap.engine.view import PACKAGE, Condition, ItemCompiler, Schedule, compile_schedule, date_script, read_date
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.json_text import decode
 from ranger_cdap.ranger_model.policy import PolicyItemCondition
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 
@@ -219,13 +220,13 @@ def _read(values: Iterable[str]) -> Iterator[Schedule]:
 
     for value in values:
         try:
-            yield compile_schedule(msgspec.json.decode(value, type=ValiditySchedule), lenient=True)
-        except (msgspec.MsgspecError, PolicySetError, ValueError, RecursionError):
+            yield compile_schedule(decode(value, ValiditySchedule), lenient=True)
+        except (PolicySetError, ValueError):
             continue
 
 
 def _times(schedules: Iterable[Schedule]) -> Iterator[int]:
-    """Yield times at which schedules may change, and without recurrences all that can be told apart."""
+    """Yield times at which schedules may change, and without recurrences all that can be distinguished."""
     for schedule in schedules:
         edges = [edge for edge in (schedule.start, schedule.end) if edge]
         for edge in edges:

@@ -192,7 +192,7 @@ class _Pattern:
 
     @property
     def letters(self) -> Iterable[str]:
-        """Letters that the pattern tells apart."""
+        """Letters that the pattern distinguishes."""
         return self._literal
 
     def step(self, state: int, letter: str) -> int:

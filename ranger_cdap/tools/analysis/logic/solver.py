@@ -25,7 +25,7 @@ Clause = list[int]
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Literals that cannot all be true; `certain` is false if the theory could not tell within its budget."""
+    """Literals that cannot all be true; `certain` is false if the theory could not decide within its budget."""
 
     literals: tuple[int, ...]
     certain: bool = True

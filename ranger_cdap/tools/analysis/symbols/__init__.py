@@ -1,1 +1,1 @@
-"""Policies as formulas: each by itself, their precedence, and those of a place."""
+"""Policies as formulas: each on its own, their precedence, and those of a place."""

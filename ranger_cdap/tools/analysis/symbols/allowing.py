@@ -121,7 +121,7 @@ def _new_undenied(space: PolicySpace, source: AllowSource, lowest: int) -> Formu
 def earlier(
     space: PolicySpace, source: AllowSource, entries: Iterable[PolicyEntry], rank: dict[int, int], own: int
 ) -> Formula:
-    """Return that no item of the given policies before this one allows by itself."""
+    """Return that no item of the given policies before this one allows alone."""
     found: list[Formula] = []
     for entry in entries:
         if rank.get(id(entry), own) < own:
