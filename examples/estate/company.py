@@ -202,7 +202,8 @@ def _grants(creators: dict[EntityId, str]) -> Iterator[Json]:
         guid = grant_guid(INSTANCE, entity, 1)
         name = f"{user} created {str(entity).replace(':', ' ')} (1, {guid[:8]})"
         given = item(" ".join(grant.accesses), users=[user])
-        yield policy(name, where, given, guid=guid, policyLabels=[CREATORS_LABEL])
+        twice = policy(name, where, given, guid=guid, policyLabels=[CREATORS_LABEL])
+        yield {**twice, "additionalResources": [twice["resources"]]}
 
 
 def download(listed: Iterable[Json]) -> Json:

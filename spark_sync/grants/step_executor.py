@@ -25,7 +25,6 @@ from ranger_cdap.errors import (
 from spark_sync.grants.plan import Step
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.writer import StepOutcome, carry_out
-from spark_sync.ledger.life import State
 
 TRIES: Final = 6
 """Most attempts of a step that meets concurrent modifications, or makes Ranger Admin fail."""
@@ -75,8 +74,6 @@ class StepExecutor:
     def _one_lane(self, lane: Lane, ranger: PolicyRest) -> list[StepOutcome]:
         done: list[StepOutcome] = []
         for step in lane:
-            if done and done[-1].life.state is State.CLOSING:
-                break  # the earlier life's grant must be gone before the next one's comes
             if (outcome := self._with_retries(step, ranger)) is None:
                 break
             done.append(outcome)
