@@ -93,7 +93,7 @@ LINES = [
     ({"resource": {"elements": KV, "ownerUser": "a"}, "resourceOwner": "b"}, {"error": "`resourceOwner` is given"}),
     ({"id": 9, "resource": KV, "accessTime": "2026-11-21T08:00:00Z"}, {"allowed": False}),
     ({"id": 10, "resource": KV, "accessTime": "soon"}, {"error": "`accessTime` is `soon`, which is neither"}),
-    ({"id": 11, "resurce": KV}, {"error": "Object"}),
+    ({"id": 11, "resurce": KV}, {"error": "object contains unknown field `resurce`"}),
     ({"id": 12, "resource": "kv"}, {"error": "expected `object`"}),
 ]
 
