@@ -57,10 +57,10 @@ def ranger_cdap_doctor_checks(settings: Settings, users: Users, now: float) -> I
     from spark_sync.doctor.sources import examine_sources
     from spark_sync.ledger.ledger_health import examine_ledger
 
-    yield from examine_sources(settings, users)
+    yield from examine_sources(settings.sync.sources, users)
     yield from examine_ownership(settings, now)
     yield from examine_notification(settings)
-    yield from examine_ledger(settings)
+    yield from examine_ledger(settings.sync.state_dir)
 
 
 @hookimpl

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import SyncMissing
@@ -19,7 +20,7 @@ def require_packages() -> None:
         raise SyncMissing("the sync job needs an extra; install it with `pip install 'ranger-cdap[sync]'`")
 
 
-def check_ledger(settings: Settings) -> None:
+def check_ledger(state_dir: Path) -> None:
     """Check that the packages of the sync job are installed, the state directory is usable and its lease free.
 
     Raises:
@@ -28,11 +29,11 @@ def check_ledger(settings: Settings) -> None:
         SyncError: the state directory cannot be used.
     """
     require_packages()
-    with lease(settings.sync.state_dir):
+    with lease(state_dir):
         pass
 
 
-def check_reading(settings: Settings) -> None:
+def check_reading(state_dir: Path) -> None:
     """Check that the packages of the sync job are installed and the state directory can be read, even during a run.
 
     Raises:
@@ -40,7 +41,7 @@ def check_reading(settings: Settings) -> None:
         SyncError: the state directory cannot be used.
     """
     require_packages()
-    check_directory(settings.sync.state_dir)
+    check_directory(state_dir)
 
 
 def check_run(settings: Settings, *, dry: bool = False) -> None:
@@ -67,4 +68,4 @@ def check_run(settings: Settings, *, dry: bool = False) -> None:
         if settings.sync.confirm.url:
             with confirm_clients(settings):
                 pass
-    check_ledger(settings)
+    check_ledger(settings.sync.state_dir)

@@ -34,7 +34,7 @@ from spark_sync.reconcile.baseline import enter_baseline
 def baseline(invocation: Invocation, path: Path) -> None:
     """Enter an inventory: existing entities become known and grant nothing."""
     settings = invocation.settings
-    check_ledger(settings)
+    check_ledger(settings.sync.state_dir)
     inventory = read_inventory(path, instance=settings.cdap.instance, now=time.time_ns() // 1_000_000)
     with invocation.messages.status("entering the inventory"):
         report = enter_baseline(settings, inventory)

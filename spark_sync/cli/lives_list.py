@@ -32,7 +32,7 @@ def lives(
 ) -> None:
     """List lives: who created an entity, since when, and whether the grant is in Ranger; also during a run."""
     settings = invocation.settings
-    check_reading(settings)
+    check_reading(settings.sync.state_dir)
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
     ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance)

@@ -29,7 +29,7 @@ from spark_sync.reconcile import manual
 def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
     """Set blocked and failed grants to pending again: those of the given entities, or all."""
     settings = invocation.settings
-    check_ledger(settings)
+    check_ledger(settings.sync.state_dir)
     with invocation.messages.status("looking into the ledger"):
         changes = manual.retry(settings, entities)
     _print(invocation, changes)
@@ -57,7 +57,7 @@ def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
 def assign(invocation: Invocation, entity: EntityId, user: str, why: str, anyone: bool) -> None:
     """Make USER the creator of ENTITY; the former creator loses the grant first."""
     settings = invocation.settings
-    check_ledger(settings)
+    check_ledger(settings.sync.state_dir)
     check_grantee(user, non_creators=non_creators(settings))
     now = time.time_ns() // 1_000_000
     with invocation.messages.status("looking into the ledger"):
@@ -78,7 +78,7 @@ def assign(invocation: Invocation, entity: EntityId, user: str, why: str, anyone
 def forget(invocation: Invocation, entity: EntityId, why: str) -> None:
     """Forget who created ENTITY: their grant is revoked, and no one else becomes its creator by touching it."""
     settings = invocation.settings
-    check_ledger(settings)
+    check_ledger(settings.sync.state_dir)
     with invocation.messages.status("looking into the ledger"):
         changes = manual.override(settings, entity, None, now=time.time_ns() // 1_000_000, why=why)
     _print(invocation, changes)

@@ -78,7 +78,7 @@ def reconcile(
     if len(chosen) > 1:
         raise InvalidInput("`--adopt`, `--release` and `--revoke` contradict each other; give one of them")
     settings = invocation.settings
-    check_ledger(settings)
+    check_ledger(settings.sync.state_dir)
     from spark_sync.reconcile.reconcile import reconcile as compare
 
     now = time.time_ns() // 1_000_000

@@ -35,7 +35,7 @@ def repair(context: click.Context, invocation: Invocation) -> None:
     entered.
     """
     settings = invocation.settings
-    check_ledger(settings)
+    check_ledger(settings.sync.state_dir)
     from spark_sync.ledger.salvage import repair_ledger
 
     with invocation.messages.status("reading the ledger"):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from ranger_cdap.config import Settings, SourceSettings
+from ranger_cdap.config import SourceSettings
 from ranger_cdap.config.secret_files import Program
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.doctor.users import ROOT, LocalUser, Users, name_of
@@ -21,9 +21,9 @@ _PATTERN: Final = re.compile(r"[*?\[{\\]")
 _HADOOP_S: Final = re.compile(r"[{\\^]|\*\*")
 
 
-def examine_sources(settings: Settings, users: Users) -> Iterator[Finding]:
+def examine_sources(sources: Iterable[SourceSettings], users: Users) -> Iterator[Finding]:
     """Check the sources: anyone who can write to one can become a creator, so only its owner may write."""
-    for source in settings.sync.sources:
+    for source in sources:
         if source.path is not None:
             yield _examine(source, source.path, users)
 

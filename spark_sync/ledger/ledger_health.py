@@ -10,7 +10,6 @@ from typing import Final
 
 import msgspec
 
-from ranger_cdap.config import Settings
 from ranger_cdap.doctor.finding import Finding, failed, skipped, well
 from ranger_cdap.errors import LedgerLost, LedgerSpoiled
 
@@ -28,9 +27,9 @@ class _LastVersion(msgspec.Struct):
     version: int
 
 
-def examine_ledger(settings: Settings) -> Iterator[Finding]:
+def examine_ledger(state: Path) -> Iterator[Finding]:
     """Read all tables of the ledger, if there are any, in bounded memory."""
-    check, state = "ledger of the sync job", settings.sync.state_dir
+    check = "ledger of the sync job"
     try:
         tables = [name for name in _TABLES if (state / name).exists()]
     except PermissionError:

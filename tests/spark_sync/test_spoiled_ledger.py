@@ -66,7 +66,7 @@ def newest(directory: Path, pattern: str) -> Path:
 
 
 def test_a_ledger_in_order_is_well_and_grants(settings: Settings, ranger: Ranger) -> None:
-    (finding,) = examine_ledger(settings)
+    (finding,) = examine_ledger(settings.sync.state_dir)
     assert (finding.health, finding.seen) == (Health.WELL, "all files of the 6 tables can be read")
     assert ranger.grants() == {"ns1": "alice"}
     run(settings, WITHOUT_SPARK)
@@ -74,7 +74,7 @@ def test_a_ledger_in_order_is_well_and_grants(settings: Settings, ranger: Ranger
 
 
 def test_without_a_ledger_there_is_nothing_to_look_at(settings_for: Callable[..., Settings]) -> None:
-    assert list(examine_ledger(settings_for())) == []
+    assert list(examine_ledger(settings_for().sync.state_dir)) == []
 
 
 @pytest.mark.parametrize(("table", "kind", "fault"), list(product(TABLES, KINDS, FAULTS)))
@@ -83,7 +83,7 @@ def test_any_spoiled_file_is_named_and_nothing_is_granted(
 ) -> None:
     path = newest(settings.sync.state_dir / table, KINDS[kind])
     FAULTS[fault](path)
-    (finding,) = examine_ledger(settings)
+    (finding,) = examine_ledger(settings.sync.state_dir)
     is_lost = (kind, fault) == ("log", "deleted")
     if is_lost and table in ("files", "notes"):  # the last thing said there; without it something is done again
         assert finding.health is Health.WELL
@@ -129,7 +129,7 @@ def test_after_a_repair_all_is_as_before_or_nothing_is_granted_until_a_baseline(
 @pytest.mark.parametrize("table", sorted(TABLES.keys() - {"files"}))
 def test_a_table_that_is_gone_is_named(settings: Settings, ranger: Ranger, table: str) -> None:
     shutil.rmtree(settings.sync.state_dir / table)
-    (finding,) = examine_ledger(settings)
+    (finding,) = examine_ledger(settings.sync.state_dir)
     assert (finding.health, table in finding.seen) == (Health.FAILED, True)
     for command in (lambda: run(settings, WITHOUT_SPARK), lambda: status(settings, now=NOW)):
         with pytest.raises(SyncError, match=f"table `{table}` of the ledger in .* is not the one of the last run"):

@@ -28,7 +28,7 @@ def events(tmp_path: Path) -> Path:
 def found(path: Path | None) -> tuple[Finding, ...]:
     source = SourceSettings(name="audit", kind="audit", path=path)
     settings = Settings(sync=SyncSettings(sources=(source,)))
-    return tuple(examine_sources(settings, Users.of(settings)))
+    return tuple(examine_sources(settings.sync.sources, Users.of(settings)))
 
 
 @pytest.mark.parametrize("path", [".", "*.log", "*", "*/*.log", "{a,b}.log", "a**.log", "1.log"])
