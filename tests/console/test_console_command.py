@@ -19,7 +19,7 @@ WHO = "/who?entity=dataset:ns1.kv"
 NEVER_ENDS = """
 import time
 from ranger_cdap.console import app, views
-app.MAX_SECONDS = 0.5
+app.MAX_SECONDS = 3  # more than another question takes on a busy machine
 views.what_answer = lambda *_: time.sleep(600)
 """
 console = partial(serve, what=("console", "--listen", "127.0.0.1:0"))
@@ -52,7 +52,7 @@ def test_a_question_that_never_ends_costs_a_restart(ranger: EmbeddedAdmin, tmp_p
     with console(configuration(tmp_path, ranger.url), tmp_path, before=NEVER_ENDS) as running:
         answer = running.ask("delegate", "GET", "/what?user=alice")
         assert answer.status == 503
-        assert b"takes more than 0.5 s" in answer.body
+        assert b"takes more than 3 s" in answer.body
         assert running.process.stdout is not None
         again = re.fullmatch(r"listening on http://127\.0\.0\.1:(\d+)\n", running.process.stdout.readline())
         assert again
