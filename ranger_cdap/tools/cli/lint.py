@@ -29,6 +29,7 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
 from ranger_cdap.tools.cli.audit_report import RECORDS, read_audit
 from ranger_cdap.tools.cli.lint_proposals import show_least, show_proposals
 from ranger_cdap.tools.policies.lint import KnownPrincipals, LintContext, LintFinding, lint
+from ranger_cdap.tools.policies.zone_borders import never_in_zone
 
 
 @click.command(
@@ -138,7 +139,7 @@ def _look(
         inherits=settings.cdap.inherit,
         inventory=inventory,
     )
-    return [*engine.problems, *lint(policies, model, context)]
+    return [*engine.problems, *lint(policies, model, context), *never_in_zone(engine.view)]
 
 
 def _lacks_attributes(

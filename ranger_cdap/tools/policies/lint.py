@@ -35,6 +35,7 @@ class LintCode(StrEnum):
     """Kinds of findings."""
 
     NEVER_MATCHES = "never-matches"
+    NEVER_IN_ZONE = "never-in-zone"
     NO_SUCH_NAME = "no-such-name"
     NO_SUCH_ENTITY = "no-such-entity"
     EXPIRED = "expired"

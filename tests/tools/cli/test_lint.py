@@ -13,8 +13,8 @@ from ranger_cdap.cli.main import main
 from ranger_cdap.expressions import EVALUATOR
 
 
-def download(path: Path, *policies: dict[str, Any]) -> str:
-    document = {"serviceName": "cdapdev", "policyVersion": 1, "serviceDef": servicedef.service_definition()}
+def download(path: Path, *policies: dict[str, Any], **more: Any) -> str:
+    document = {"serviceName": "cdapdev", "policyVersion": 1, "serviceDef": servicedef.service_definition(), **more}
     path.write_text(json.dumps({**document, "policies": list(policies)}))
     return str(path)
 
@@ -42,6 +42,17 @@ def test_each_problem_has_its_policy_place_and_code(tmp_path: Path, capsys: pyte
     assert main(["policies", "lint", "--policies", path, "--json"]) == 2
     (problem,) = json.loads(capsys.readouterr().out)
     assert (problem["policy_id"], problem["code"]) == (7, "unusable-condition")
+
+
+def test_a_policy_on_the_other_side_of_a_zones_border(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fin9, hr = ({"instance": {"values": ["cdap"]}, "namespace": {"values": [name]}} for name in ("fin9", "hr"))
+    of_zone = policy(id=8, name="of the zone", resources=hr)
+    zone = {"resources": [{"instance": ["cdap"], "namespace": ["fin*"]}], "policies": [of_zone]}
+    path = download(tmp_path / "p.json", policy(resources=fin9), securityZones={"finance": zone})
+
+    assert main(["policies", "lint", "--policies", path, "--json"]) == 2
+    found = [one for one in json.loads(capsys.readouterr().out) if one["code"] == "never-in-zone"]
+    assert [(one["policy_id"], one["place"]) for one in found] == [(8, "resources"), (7, "resources")]
 
 
 def test_with_an_inventory_rights_on_what_does_not_exist_are_findings(
