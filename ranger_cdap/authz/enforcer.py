@@ -10,6 +10,7 @@ from itertools import chain
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import FinalCheck
+from ranger_cdap.authz.denial_text import before_creation
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable, Resolved, Unknown
 from ranger_cdap.cdap.checks.master import MasterCreate, MasterDecision, Previews, decide_create
@@ -28,15 +29,17 @@ _INSTANCE = EntityId("instance", ())
 class Enforced:
     """Result of a check, with the answers to the operations it maps to; denials name the missing privileges."""
 
+    check: CdapCheck
     allowed: bool
     answers: tuple[Answer, ...]
 
     @property
     def reason(self) -> str:
         """Return the reason of a denial, as a sentence for the user; empty if allowed."""
-        denials = (answer for answer in self.answers if not answer.allowed)
+        denials = [answer for answer in self.answers if not answer.allowed]
         reasons = (map(str, answer.missing) if answer.missing else (answer.reason,) for answer in denials)
-        return "; ".join(dict.fromkeys(chain.from_iterable(reasons)))
+        advice = before_creation(self.check, denials)
+        return "; ".join(filter(None, dict.fromkeys((*chain.from_iterable(reasons), advice))))
 
     @property
     def missing(self) -> tuple[Missing, ...]:
@@ -109,12 +112,12 @@ class AccessEnforcer:
         except InvalidInput as e:
             refused = denied(f"{_kind_of(check)}.{INVALID}", _INSTANCE, user, str(e))
             override = self._decider.record_override(refused, client_ip)
-            return Enforced(override.allowed, (override,))
+            return Enforced(check, override.allowed, (override,))
         by_setting = self._by_setting(user, check, resolved.target.entity, client_ip, final_check)
         if by_setting is not None:
-            return Enforced(by_setting.allowed, (by_setting,))
+            return Enforced(check, by_setting.allowed, (by_setting,))
         answers = self._decider.check_rows(user, groups, _rows(resolved), client_ip=client_ip, final_check=final_check)
-        enforced = Enforced(all(answer.allowed for answer in answers), tuple(answers))
+        enforced = Enforced(check, all(answer.allowed for answer in answers), tuple(answers))
         if enforced.allowed:
             self._remember(user, check, resolved.target)
         return enforced

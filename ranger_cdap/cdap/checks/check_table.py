@@ -48,6 +48,7 @@ class _ChecksFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     actions: frozenset[str]
     permissions: Mapping[str, tuple[str, ...]]
     incidental: Mapping[str, Mapping[str, tuple[str, ...]]]
+    before_creation: Mapping[str, Mapping[str, tuple[str, ...]]]
     replaces: Mapping[str, Mapping[str, Replacement]]
     entity: Mapping[str, Mapping[str, CheckCell | str]]
     child: Mapping[str, Mapping[str, CheckCell | str]]
@@ -64,6 +65,11 @@ def cell_of(kind: str, permission: str, *, on_parent: bool) -> CheckCell | None:
 def incidental_methods(kind: str, permission: str) -> tuple[str, ...]:
     """Return the calling methods that make the check as a part of an operation on another entity; none for most."""
     return _table().incidental.get(kind, {}).get(permission, ())
+
+
+def methods_before_creation(kind: str, permission: str) -> tuple[str, ...]:
+    """Return the calling methods that make the check on an entity that they then may create; none for most."""
+    return _table().before_creation.get(kind, {}).get(permission, ())
 
 
 def replacement(kind: str, permission: str) -> Replacement | None:
