@@ -38,7 +38,7 @@ class Enforced:
         """Return the reason of a denial, as a sentence for the user; empty if allowed."""
         denials = [answer for answer in self.answers if not answer.allowed]
         reasons = (map(str, answer.missing) if answer.missing else (answer.reason,) for answer in denials)
-        advice = before_creation(self.check, denials)
+        advice = before_creation(self.check, denials) if denials else ""  # most checks are allowed
         return "; ".join(filter(None, dict.fromkeys((*chain.from_iterable(reasons), advice))))
 
     @property
