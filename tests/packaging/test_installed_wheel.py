@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.markdown_pages import ROOT, blocks
-from tests.docs.test_first_commands import README, without_ids
+from tests.docs.test_first_commands import README, shows
 
 
 @pytest.fixture
@@ -46,5 +46,5 @@ def test_the_demo_of_an_installed_wheel_prints_what_the_readme_shows(installed: 
     assert install.startswith("pipx install ")
     assert command == "ranger-cdap demo"
     assert ended.returncode == 0, ended.stderr
-    assert without_ids(ended.stdout) == without_ids(shown.text)
+    assert shows(shown.text, ended.stdout), ended.stdout
     assert [path.name for path in home.iterdir() if path.name != ".cache"] == []
