@@ -223,10 +223,18 @@ class ExtensionMissing(RangerCdapError):
 
 
 class DecisionServiceError(RangerCdapError):
-    """A decision service did not answer a question, so nothing is allowed."""
+    """A decision service did not answer a question, so nothing is allowed.
+
+    `status` is that of a response with an error, else 0; `failure` is the reason if there was no response.
+    """
 
     code = "decision-service"
     remedy = "Run `ranger-cdap doctor` on the host of the service, then look at its log at the time of the request."
+
+    def __init__(self, message: str, *, status: int = 0, failure: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.failure = failure
 
 
 class DecisionServiceUnreachable(DecisionServiceError):

@@ -7,24 +7,25 @@ nothing of the answer is in the result except its status.
 
 from __future__ import annotations
 
-import base64
-import socket
-import ssl
+import threading
+import time
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from http.client import HTTPException
-from typing import Final
+from queue import Empty, SimpleQueue
+from typing import Final, Literal
 
 import msgspec
 
-from ranger_cdap.config import Address, NotifySettings, Settings
-from ranger_cdap.config.address import NOTIFY, checked_address
-from ranger_cdap.errors import ConfigError
-from ranger_cdap.net.deadline import AbortableConnection, Conversation, DeadlinePassed
-from ranger_cdap.net.tls import TlsFiles
-from ranger_cdap.ranger_model.json_text import decode_or_none
+from ranger_cdap.client import DecisionClient, ServiceRequest
+from ranger_cdap.client.deadline_transport import until
+from ranger_cdap.config import NotifySettings, Settings
+from ranger_cdap.config.address import NOTIFY
+from ranger_cdap.errors import ConfigError, DecisionServiceError, NotReady, UnexpectedReply
+from ranger_cdap.net import failures
+from spark_sync.service_client import service_client
 
 _REFRESH: Final = "/cdap/v1/refresh"
 _POLICIES: Final = "/cdap/v1/policies"
@@ -75,36 +76,18 @@ _BY_STATUS: Final[Mapping[int, NotifyProblem]] = {
     503: NotifyProblem("is overloaded (HTTP 503)", "look at its load if that continues"),
 }
 _NO_SERVICE: Final = NotifyProblem("does not answer as a decision service", _URL)
-
-# The first that fits. A certificate that is not verified is an error of TLS and a `ValueError` as well.
-_FAILURES: Final[tuple[tuple[type[Exception], NotifyProblem], ...]] = (
-    (
-        ssl.SSLError,
-        NotifyProblem(
-            "cannot be reached: its certificate or TLS settings are not accepted",
-            "`network.ca_file` names the CA to trust, `sync.cert_file` the certificate to show it",
-        ),
-    ),
-    (socket.gaierror, NotifyProblem("cannot be reached: its name cannot be resolved", _URL)),
-    (UnicodeError, NotifyProblem("cannot be reached: its name cannot be resolved", _URL)),
-    (
-        ConnectionRefusedError,
-        NotifyProblem("cannot be reached: the connection was refused", f"start the service, or {_URL}"),
-    ),
-    (
-        TimeoutError,
-        NotifyProblem("did not answer within the time-out", "check service and network"),
-    ),
-    (OSError, NotifyProblem("cannot be reached: the connection broke off", f"check service and network, or {_URL}")),
-    (
-        RuntimeError,
-        NotifyProblem("was not notified: no thread can be started", "raise the limit of processes of this user"),
-    ),
-    (HTTPException, _NO_SERVICE),
-    (ValueError, _NO_SERVICE),
+_NO_THREAD: Final = NotifyProblem(
+    "was not notified: no thread can be started", "raise the limit of processes of this user"
 )
 
-_Talk = Callable[[NotifySettings, str, AbortableConnection], NotifyProblem | None]
+_ADVICE: Final[Mapping[str, str]] = {
+    failures.UNTRUSTED: "`network.ca_file` names the CA to trust, `sync.cert_file` the certificate to show it",
+    failures.UNKNOWN_NAME: _URL,
+    failures.REFUSED: f"start the service, or {_URL}",
+}
+"""What to do about a failure of a request."""
+
+_Talk = Callable[[DecisionClient], _PoliciesAnswer | None]
 
 
 def notify(settings: Settings, timeout: float = _TIMEOUT) -> tuple[NotifyResult, ...]:
@@ -113,7 +96,7 @@ def notify(settings: Settings, timeout: float = _TIMEOUT) -> tuple[NotifyResult,
     It names no version: the account of the sync job cannot read Ranger's `policyVersion`, which only administrators
     see. Results are in the order of the settings.
     """
-    return _with_each(settings, _request, timeout)
+    return _with_each(settings, _refresh, timeout)
 
 
 def rehearse(settings: Settings, timeout: float = _TIMEOUT) -> tuple[NotifyResult, ...]:
@@ -127,95 +110,99 @@ def check_notify(settings: Settings) -> None:
     Raises:
         ConfigError: an address, a secret or a file of certificates cannot be used.
     """
-    if settings.sync.notify:
-        _tls(settings).context()
     for service in settings.sync.notify:
-        _address(service, settings)
-        _headers(service)
+        with _client(service, settings) as client:
+            client.settings.authorization()
 
 
 def _with_each(settings: Settings, talk: _Talk, timeout: float) -> tuple[NotifyResult, ...]:
-    services, ranger = settings.sync.notify, settings.ranger.service
-    begun = [_begin(service, settings, partial(_safely, talk, service, ranger), timeout) for service in services]
-    found = [one() if callable(one) else one for one in begun]
+    """Talk to each service in a thread of its own, and wait for all of them until the time-out.
+
+    The client ends by itself at that time, except for the look-up of a name, after which it sends nothing.
+    """
+    services, end = settings.sync.notify, time.monotonic() + timeout
+    begun = [_begun(partial(_problem, service, settings, talk, end)) for service in services]
     # The loader accepts no address with a password; none is shown here either.
     return tuple(
-        NotifyResult(one.url.rpartition("@")[2], problem) for one, problem in zip(services, found, strict=True)
+        NotifyResult(one.url.rpartition("@")[2], _awaited(answer, end))
+        for one, answer in zip(services, begun, strict=True)
     )
 
 
-def _begin(
-    service: NotifySettings,
-    settings: Settings,
-    talk: Callable[[AbortableConnection], NotifyProblem | None],
-    timeout: float,
-) -> NotifyProblem | Callable[[], NotifyProblem | None]:
-    """Begin a conversation; return the function that waits for its result."""
+def _begun(act: Callable[[], NotifyProblem | None]) -> SimpleQueue[NotifyProblem | None]:
+    """Return the queue that gets the result of a function, which runs in a thread and the context of the caller."""
+    result: SimpleQueue[NotifyProblem | None] = SimpleQueue()
+    run = partial(copy_context().run, lambda: result.put(act()))
     try:
-        connection = AbortableConnection(_address(service, settings), _tls(settings), timeout)
-        conversation = Conversation(connection, talk, timeout=timeout)
-    except (ConfigError, RuntimeError) as e:
-        return _problem_of(e)
-    return partial(_result, conversation)
+        # A daemon: the end of the program does not wait for it either.
+        threading.Thread(target=run, name="ranger-cdap-notification", daemon=True).start()
+    except RuntimeError:
+        result.put(_NO_THREAD)
+    return result
 
 
-def _result(conversation: Conversation[NotifyProblem | None]) -> NotifyProblem | None:
+def _awaited(result: SimpleQueue[NotifyProblem | None], end: float) -> NotifyProblem | None:
     try:
-        return conversation.result()
-    except DeadlinePassed as e:
-        return _problem_of(e)
+        return result.get(timeout=max(0.0, end - time.monotonic()))
+    except Empty:
+        return _unreachable(failures.NO_ANSWER)
 
 
-def _safely(talk: _Talk, service: NotifySettings, ranger: str, connection: AbortableConnection) -> NotifyProblem | None:
+def _problem(service: NotifySettings, settings: Settings, talk: _Talk, end: float) -> NotifyProblem | None:
     try:
-        return talk(service, ranger, connection)
+        with _client(service, settings) as client, until(end):
+            answer = talk(client)
     except Exception as e:
         # No answer may raise into a run, in whatever way it is wrong.
         return _problem_of(e)
+    if answer is not None and answer.service != settings.ranger.service:
+        return NotifyProblem(f"decides by another service of Ranger than `{settings.ranger.service}`", _URL)
+    return None
 
 
 def _problem_of(error: Exception) -> NotifyProblem:
-    if isinstance(error, ConfigError):
-        return NotifyProblem(
-            f"was not notified: {error}", "correct `[[sync.notify]]`, the certificates of `[sync]` or `network.ca_file`"
-        )
-    found = (problem for kind, problem in _FAILURES if isinstance(error, kind))
-    return next(found, NotifyProblem(f"was not notified: {type(error).__name__}", "report it as a defect"))
+    match error:
+        case ConfigError():
+            return NotifyProblem(
+                f"was not notified: {error}",
+                "correct `[[sync.notify]]`, the certificates of `[sync]` or `network.ca_file`",
+            )
+        case NotReady():
+            return _BY_STATUS[HTTPStatus.SERVICE_UNAVAILABLE]
+        case DecisionServiceError(status=status) if status:
+            return _problem_with(status)
+        case DecisionServiceError(failure="") | DecisionServiceError(failure=failures.NOT_HTTP):
+            return _NO_SERVICE
+        case DecisionServiceError(failure=reason):
+            return _unreachable(reason)
+    return NotifyProblem(f"was not notified: {type(error).__name__}", "report it as a defect")
 
 
-def _request(service: NotifySettings, ranger: str, connection: AbortableConnection) -> NotifyProblem | None:
-    return _verify(*connection.ask("POST", _REFRESH, _headers(service), _NOW), ranger)
+def _unreachable(reason: str) -> NotifyProblem:
+    return NotifyProblem(f"cannot be reached: {reason}", _ADVICE.get(reason, f"check service and network, or {_URL}"))
 
 
-def _try(service: NotifySettings, ranger: str, connection: AbortableConnection) -> NotifyProblem | None:
-    problem = _verify(*connection.ask("GET", _POLICIES, _headers(service)), ranger)
-    if problem is not None:
-        return problem
-    status, _ = connection.ask("POST", _REFRESH, _headers(service), _NEVER)
-    return None if status == HTTPStatus.BAD_REQUEST else _problem_with(status)
+def _client(service: NotifySettings, settings: Settings) -> DecisionClient:
+    return service_client(settings, service.url, NOTIFY, service.caller, service.secret)
 
 
-def _address(service: NotifySettings, settings: Settings) -> Address:
-    return checked_address(service.url, NOTIFY, settings.network.plain_hosts)
+def _asked(method: Literal["GET", "POST"], path: str, body: bytes | None = None) -> ServiceRequest[_PoliciesAnswer]:
+    return ServiceRequest(method, path, _PoliciesAnswer, lambda *_: "", body)
 
 
-def _tls(settings: Settings) -> TlsFiles:
-    return TlsFiles.of(settings.network.ca_file, settings.sync.cert_file, settings.sync.key_file)
+def _refresh(client: DecisionClient) -> _PoliciesAnswer:
+    return client.ask(_asked("POST", _REFRESH, _NOW))
 
 
-def _headers(service: NotifySettings) -> Mapping[str, str]:
-    credentials = base64.b64encode(f"{service.caller}:{service.secret.reveal()}".encode("utf-8", "surrogateescape"))
-    return {"Authorization": f"Basic {credentials.decode()}", "Content-Type": "application/json"}
-
-
-def _verify(status: int, body: bytes, ranger: str) -> NotifyProblem | None:
-    if status != HTTPStatus.OK:
-        return _problem_with(status)
-    if (answer := decode_or_none(body, _PoliciesAnswer)) is None:
-        return _NO_SERVICE
-    if answer.service != ranger:
-        return NotifyProblem(f"decides by another service of Ranger than `{ranger}`", _URL)
-    return None
+def _try(client: DecisionClient) -> _PoliciesAnswer | None:
+    answer = client.ask(_asked("GET", _POLICIES))
+    try:
+        client.ask(_asked("POST", _REFRESH, _NEVER))
+    except DecisionServiceError as e:
+        if e.status == HTTPStatus.BAD_REQUEST:
+            return answer
+        raise
+    raise UnexpectedReply("it accepts a version that no policies have")
 
 
 def _problem_with(status: int) -> NotifyProblem:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ranger_cdap.errors import RangerAdminError
 from spark_sync.grants.plan import Step
 from spark_sync.ledger.grant_terms import OutdatedGrants
 from spark_sync.ledger.life import PENDING_STATES, Life, State
-from spark_sync.notify import NotifyResult
 from spark_sync.sources.source import SourceReport
+
+if TYPE_CHECKING:
+    from spark_sync.notification import NotifyResult
 
 
 @dataclass(frozen=True, slots=True)

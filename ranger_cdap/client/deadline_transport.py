@@ -21,8 +21,8 @@ _deadline: Final = ContextVar("deadline", default=_NEVER)
 
 @contextmanager
 def until(deadline: float) -> Iterator[None]:
-    """Let the exchanges of this thread end at that time of the monotonic clock."""
-    before = _deadline.set(deadline)
+    """Let the exchanges of this thread end at that time of the monotonic clock, or at an earlier one set around it."""
+    before = _deadline.set(min(deadline, _deadline.get()))
     try:
         yield
     finally:

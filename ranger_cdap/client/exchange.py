@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ssl
 import sys
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, TypeVar
 
@@ -17,6 +16,7 @@ from ranger_cdap.client.client_settings import ClientSettings
 from ranger_cdap.client.service_request import ServiceRequest
 from ranger_cdap.client.service_response import ServiceResponse, read_reply
 from ranger_cdap.errors import DecisionServiceError, DecisionServiceUnreachable, UnexpectedReply
+from ranger_cdap.net.failures import failure_of
 
 T = TypeVar("T")
 
@@ -29,20 +29,6 @@ FAILURES: Final = (
     UnicodeError,
 )
 """Exceptions of an exchange that did not end with a whole response."""
-
-_OF_TLS: Final = "its certificate or TLS settings are not accepted"
-
-# The first that fits, and whether it happens before anything is sent.
-_REASONS: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str, bool], ...]] = (
-    (ssl.SSLCertVerificationError, _OF_TLS, True),
-    (ssl.SSLError, _OF_TLS, False),
-    (ConnectionRefusedError, "the connection was refused", True),
-    ((httpx.ConnectTimeout, httpcore.ConnectTimeout), "no connection within the time-out", True),
-    ((httpx.PoolTimeout, httpcore.PoolTimeout), "too many requests of this client are in progress", True),
-    ((httpx.ConnectError, httpcore.ConnectError), "no connection can be made", True),
-    ((httpx.TimeoutException, httpcore.TimeoutException, TimeoutError), "no answer within the time-out", False),
-    ((httpx.ProtocolError, httpcore.ProtocolError), "its answer is not whole, or not HTTP", False),
-)
 
 
 class FailedAttempt(Exception):
@@ -133,19 +119,11 @@ def reply_of(settings: ClientSettings, request: ServiceRequest[T], response: Ser
 
 def failed(settings: ClientSettings, request: ServiceRequest[Any], error: BaseException) -> FailedAttempt:
     """Return the failure that an exception of the network means; its text has neither credentials nor content."""
-    chain = list(_causes(error))
-    why, unsent = next(
-        ((words, before) for kinds, words, before in _REASONS if any(isinstance(one, kinds) for one in chain)),
-        ("the connection broke off", False),
+    failure = failure_of(error)
+    unreachable = DecisionServiceUnreachable(
+        f"the decision service at `{settings.url}` is unavailable: {failure.reason}", failure=failure.reason
     )
-    unreachable = DecisionServiceUnreachable(f"the decision service at `{settings.url}` is unavailable: {why}")
-    return FailedAttempt(unreachable, again=unsent or request.repeatable)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
+    return FailedAttempt(unreachable, again=failure.unsent or request.repeatable)
 
 
 def retries(settings: ClientSettings) -> Any:

@@ -82,7 +82,7 @@ def _error(url: str, response: ServiceResponse) -> RangerCdapError:
         return NotReady(found["reason"])
     where, quoted = f"the decision service at `{url}`", f": `{message}`" if message else ""
     if 300 <= status < 400:
-        return _unexpected(url, f"it is a redirect (HTTP {status}), which is not followed")
+        return _unexpected(url, f"it is a redirect (HTTP {status}), which is not followed", status)
     kind: type[DecisionServiceError] = UnexpectedReply
     if status in _FORBIDDEN:
         kind = DecisionServiceForbidden
@@ -92,7 +92,7 @@ def _error(url: str, response: ServiceResponse) -> RangerCdapError:
         status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in _REJECTED
     ):
         kind = DecisionServiceUnreachable
-    return kind(f"{where} answered HTTP {status}{quoted}")
+    return kind(f"{where} answered HTTP {status}{quoted}", status=status)
 
 
 def _message(body: bytes) -> str:
@@ -102,5 +102,5 @@ def _message(body: bytes) -> str:
     return " ".join(text.replace("`", "'").split())[:_QUOTED]
 
 
-def _unexpected(url: str, why: str) -> UnexpectedReply:
-    return UnexpectedReply(f"`{url}` did not answer as a decision service: {why}")
+def _unexpected(url: str, why: str, status: int = 0) -> UnexpectedReply:
+    return UnexpectedReply(f"`{url}` did not answer as a decision service: {why}", status=status)

@@ -17,6 +17,7 @@ from requests.auth import AuthBase, HTTPBasicAuth
 from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.forks import restart_after_fork
+from ranger_cdap.net.failures import RequestFailure, failure_of
 from ranger_cdap.net.tls import TlsFiles
 
 _log = logging.getLogger(__name__)
@@ -24,33 +25,14 @@ _log = logging.getLogger(__name__)
 _LARGEST_ERROR: Final = 1 << 20
 _SLOWEST_ANSWER: Final = 10  # read time-outs: an answer that comes byte by byte ends here
 _PIECE: Final = 1 << 18
-_OF_TLS: Final = "its certificate or TLS settings are not accepted"
-
-# The first that fits, and whether it happens before anything is sent. urllib3 makes a refused connection and an unknown
-# name kinds of a connect time-out. By TLS, a server may also refuse after it was sent something.
-_FAILURES: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str, bool], ...]] = (
-    (ssl.SSLCertVerificationError, _OF_TLS, True),
-    ((ssl.SSLError, requests.exceptions.SSLError, urllib3.exceptions.SSLError), _OF_TLS, False),
-    (urllib3.exceptions.NameResolutionError, "its name cannot be resolved", True),
-    (ConnectionRefusedError, "the connection was refused", True),
-    (urllib3.exceptions.NewConnectionError, "no connection can be made", True),
-    (
-        (requests.ConnectTimeout, urllib3.exceptions.ConnectTimeoutError),
-        "no connection within the time-out",
-        True,
-    ),
-    ((TimeoutError, requests.ReadTimeout, urllib3.exceptions.ReadTimeoutError), "no answer within the time-out", False),
-    ((requests.ConnectionError, urllib3.exceptions.HTTPError, ConnectionError), "the connection broke off", False),
-)
 
 
 class NoResponse(Exception):
-    """No response was received; `unsent`: the request was not sent either."""
+    """No response was received."""
 
-    def __init__(self, reason: str, unsent: bool) -> None:
-        super().__init__(reason)
-        self.unsent = unsent
-        self.of_tls = reason is _OF_TLS
+    def __init__(self, failure: RequestFailure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
 
 
 class TooLarge(Exception):
@@ -144,7 +126,7 @@ class Exchange:
         """Send a request and return status and body; at most `largest` bytes of a successful response are read.
 
         Raises:
-            NoAnswer: no response was received.
+            NoResponse: no response was received.
             TooLarge: it exceeds the limit.
             TooSlow: it takes longer than ten read time-outs.
         """
@@ -166,7 +148,7 @@ class Exchange:
                 bound = largest if response.status_code == HTTPStatus.OK else _LARGEST_ERROR
                 return response.status_code, b"".join(_bounded(response, bound, deadline, f"`{method} {path}`"))
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as e:
-            raise NoResponse(*_failure_reason(e)) from None
+            raise NoResponse(failure_of(e)) from None
 
     def _reload(self) -> None:
         try:
@@ -188,21 +170,3 @@ def _bounded(response: requests.Response, bound: int, deadline: float, call: str
         if time.monotonic() > deadline:
             raise TooSlow(f"the response to {call} is too slow and was not read to its end")
         yield piece
-
-
-def _failure_reason(error: BaseException) -> tuple[str, bool]:
-    """Return a short reason without address and content, and whether the request was not sent."""
-    chain = list(_causes(error))
-    for kinds, words, unsent in _FAILURES:
-        if any(isinstance(cause, kinds) for cause in chain):
-            return words, unsent
-    return type(error).__name__, False
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and its causes; `requests` and urllib3 keep them in `reason`, `args` or `__cause__`."""
-    while error is not None:
-        yield error
-        reason = getattr(error, "reason", None)
-        inner = [reason, error.__cause__, *error.args]
-        error = next((e for e in inner if isinstance(e, BaseException)), None)

@@ -12,7 +12,7 @@ from ranger_cdap.client import ClientSettings, Secret
 from ranger_cdap.errors import DecisionServiceError, DecisionServiceUnreachable, UnexpectedReply
 from tests.client.both_clients import BOTH, Ask
 from tests.client.questions import QUESTIONS
-from tests.spark_sync.notified_server import Script, Then, playing
+from tests.net.scripted_server import Script, Then, playing
 
 SECRET = "a-secret-of-the-caller-0123456789"
 TIMEOUT = 0.5

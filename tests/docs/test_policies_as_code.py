@@ -126,7 +126,7 @@ def test_a_change_that_gives_more_stops_the_pipeline(pipeline: str, repository: 
     ended = typed(gate, repository, ranger)
     assert ended.returncode == 6
     summary = repository / "summary.md"
-    assert "dataset cdap/sales/salaries" in (summary.read_text() if summary.exists() else ended.stdout)
+    assert "dataset:sales.salaries" in (summary.read_text() if summary.exists() else ended.stdout)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from spark_sync.notify import NotifyLog, NotifyResult
 
 ONE, TWO = "https://one.example:6500", "https://two.example:6500"
 REFUSED = NotifyProblem("cannot be reached: the connection was refused", "start the service")
-SLOW = NotifyProblem("did not answer within the time-out", "check service and network")
+SLOW = NotifyProblem("cannot be reached: no answer within the time-out", "check service and network")
 
 
 def logged(caplog: pytest.LogCaptureFixture, *runs: tuple[NotifyResult, ...]) -> list[str]:

@@ -28,6 +28,7 @@ from ranger_cdap.errors import (
     UnexpectedAnswer,
 )
 from ranger_cdap.net.exchange import Exchange, NoResponse, TooLarge, TooSlow
+from ranger_cdap.net.failures import UNTRUSTED
 from ranger_cdap.net.tls import TlsFiles
 from ranger_cdap.ranger.client.connection import AdminConnection
 from ranger_cdap.ranger.client.rate_limit import RateLimiter
@@ -179,8 +180,8 @@ class AdminHttp:
         except TooSlow as e:
             raise AdminUnreachable(str(e), **where) from None
         except NoResponse as e:
-            kind = NotConnected if e.unsent else AdminUnreachable
-            advice = " (`network.ca_file` names the CA to trust)" if e.of_tls else ""
+            kind = NotConnected if e.failure.unsent else AdminUnreachable
+            advice = " (`network.ca_file` names the CA to trust)" if e.failure.reason == UNTRUSTED else ""
             raise kind(f"Ranger Admin at `{url}` cannot be reached: {e}{advice}", **where) from None
         return AdminResponse(method, path, status, body)
 

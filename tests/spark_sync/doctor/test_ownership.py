@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import pytest
 import responses
 
@@ -17,10 +18,11 @@ from spark_sync.doctor.ownership import examine_ownership
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.notes import Notes
 from spark_sync.sources.service_watermarks import horizons
+from tests.net.scripted_server import answering
 
 NOW = 1_800_000_000.0
-CDAP, SERVICE = "https://cdap.example:11015", "http://127.0.0.1:6500"
-DEFAULT, EVALUATIONS = f"{CDAP}/v3/namespaces/default", f"{SERVICE}/access/v1/evaluations"
+CDAP = "https://cdap.example:11015"
+DEFAULT = f"{CDAP}/v3/namespaces/default"
 OFF = ConfirmSettings()
 CONFIRM = ConfirmSettings(url=CDAP, user="reader", caller="sync", secret=Secret("sync-secret-0123456789"))
 
@@ -202,18 +204,21 @@ def http() -> Iterator[responses.RequestsMock]:
 
 
 def confirming(
-    http: responses.RequestsMock, confirm: ConfirmSettings = CONFIRM, *, ca_file: str | None = None, **of_cdap: Any
+    http: responses.RequestsMock,
+    confirm: ConfirmSettings = CONFIRM,
+    *,
+    decision: bool = True,
+    service_status: int = 200,
+    ca_file: str | None = None,
+    **of_cdap: Any,
 ) -> list[Finding]:
     http.get(DEFAULT, **({"json": {"name": "default"}} | of_cdap))
-    return findings(SourceSettings(name="records", kind="data-plane"), confirm=confirm, ca_file=ca_file)[1:]
-
-
-def decides(http: responses.RequestsMock, decision: bool = True, status: int = 200) -> None:
-    http.post(EVALUATIONS, json={"evaluations": [{"decision": decision}]}, status=status)
+    with answering(json.dumps({"evaluations": [{"decision": decision}]}).encode(), service_status) as url:
+        confirm = msgspec.structs.replace(confirm, decision_service=url)
+        return findings(SourceSettings(name="records", kind="data-plane"), confirm=confirm, ca_file=ca_file)[1:]
 
 
 def test_cdap_and_the_decision_service_are_asked(http: responses.RequestsMock, tmp_path: Path) -> None:
-    decides(http)
     (tmp_path / "token").write_text("t0ken\n")
     confirm = ConfirmSettings(
         url=CDAP, user="reader", caller="sync", secret=CONFIRM.secret, token_file=tmp_path / "token"
@@ -244,7 +249,6 @@ def test_asking_cdap_is_off_by_default(http: responses.RequestsMock) -> None:
     ],
 )
 def test_a_cdap_that_does_not_answer_as_one(http: responses.RequestsMock, answer: dict[str, Any], seen: str) -> None:
-    decides(http)
     found, _ = confirming(http, **answer)
     assert found.health is Health.FAILED
     assert seen in found.seen
@@ -262,8 +266,7 @@ def test_a_cdap_that_does_not_answer_as_one(http: responses.RequestsMock, answer
 def test_a_decision_service_that_does_not_allow_it(
     http: responses.RequestsMock, decision: bool, status: int, seen: str
 ) -> None:
-    decides(http, decision, status)
-    _, found = confirming(http)
+    _, found = confirming(http, decision=decision, service_status=status)
     assert found.health is Health.FAILED
     assert seen in found.seen
 
@@ -271,13 +274,11 @@ def test_a_decision_service_that_does_not_allow_it(
 @pytest.mark.parametrize("change", [{"url": "cdap"}, {"token_file": Path("nowhere")}])
 def test_settings_that_cannot_be_used(http: responses.RequestsMock, change: dict[str, Any]) -> None:
     given = {"url": CDAP, "user": "reader", "caller": "sync", "secret": CONFIRM.secret} | change
-    decides(http)
     found, *_ = confirming(http, ConfirmSettings(**given))
     assert found.health is Health.FAILED
     assert found.advice == "correct `[sync.confirm]` or `network.ca_file`"
 
 
 def test_a_file_of_authorities_that_is_not_there(http: responses.RequestsMock) -> None:
-    decides(http)
     found, *_ = confirming(http, ca_file="nowhere")
     assert (found.health, "nowhere" in found.seen) == (Health.FAILED, True)

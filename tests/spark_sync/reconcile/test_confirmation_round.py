@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import responses
 from hypothesis import given
@@ -32,6 +33,7 @@ from spark_sync.reconcile.confirmation_round import (
     recorded_questions,
 )
 from spark_sync.sources import service_watermarks
+from tests.net.scripted_server import answering
 
 NOW = 1_800_000_000_000
 KV, SHOP = parse_entity("dataset:ns1.kv"), parse_entity("application:ns1.shop")
@@ -240,12 +242,13 @@ def test_over_http_with_the_decision_service(settings: Settings, journal: Journa
     """Both answers that prove something, one of them only because the decision service says so."""
     cdap = "https://cdap.example:11015/v3/namespaces"
     gone = parse_entity("dataset:ns1.gone")
-    with responses.RequestsMock() as mock:
+    allowed = {"evaluations": [{"decision": True}, {"decision": True}]}
+    with responses.RequestsMock() as mock, answering(json.dumps(allowed).encode()) as url:
         mock.get(f"{cdap}/default", json={"name": "default"})
         mock.get(f"{cdap}/ns1/data/datasets/kv", json={"spec": {"name": "kv"}})
         mock.get(f"{cdap}/ns1/data/datasets/gone", status=404)
-        allowed = {"evaluations": [{"decision": True}, {"decision": True}]}
-        mock.post("http://127.0.0.1:6500/access/v1/evaluations", json=allowed)
+        confirm = msgspec.structs.replace(settings.sync.confirm, decision_service=url)
+        settings = msgspec.structs.replace(settings, sync=msgspec.structs.replace(settings.sync, confirm=confirm))
         found = confirmed(settings, journal, [life(), life(gone, State.SUSPENDED)], None)
     assert {(event.entity, event.kind) for event in found} == {(KV, ChangeKind.CREATE), (gone, ChangeKind.DELETE)}
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import responses
 
 from ranger_cdap.cdap.entity import parse_entity
 from ranger_cdap.cdap.profile import load_profile, profile_names
@@ -20,6 +19,7 @@ from spark_sync.reconcile.cdap_existence import existence_queries
 from spark_sync.reconcile.evaluation_client import EvaluationClient
 from tests.authz.fixtures import policy
 from tests.certificates import Authority, put
+from tests.net.scripted_server import answering
 from tests.service.fixtures import World, secret_of, serving
 
 READS_ALL = [
@@ -107,7 +107,9 @@ def test_what_is_not_decided_is_not_allowed(readers: World, change: dict[str, st
 def test_a_service_without_policies_allows_nothing(tmp_path: Path) -> None:
     with serving(READS_ALL, tmp_path) as world:
         world.becomes(Snapshot(None, PolicyState.NOT_READY, ""))
-        assert may_get(settings(world.url)) == (False, f"the decision service at `{world.url}` answered HTTP 503")
+        allowed, said = may_get(settings(world.url))
+    assert not allowed
+    assert said.startswith(f"the decision service at `{world.url}` answered HTTP 503")
 
 
 @pytest.mark.parametrize("shows", ["a client certificate", "none", "one of another authority"])
@@ -146,9 +148,16 @@ ALLOWED = {"decision": True}
     ],
 )
 def test_an_answer_that_does_not_allow_all_of_it_allows_nothing(body: bytes) -> None:
-    with responses.RequestsMock() as mock:
-        mock.post("https://service.example/access/v1/evaluations", body=body)
-        assert not may_get(settings("https://service.example"))[0]
+    assert not answered(body)
+
+
+def test_an_answer_that_allows_all_of_it_does() -> None:
+    assert answered(json.dumps({"evaluations": [ALLOWED] * 2}).encode())
+
+
+def answered(body: bytes) -> bool:
+    with answering(body) as url:
+        return may_get(settings(url))[0]
 
 
 @pytest.mark.parametrize("url", ["", "service", "http://user:pw@service.example"])

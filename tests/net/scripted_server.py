@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import struct
@@ -29,7 +30,10 @@ class Then(Enum):
 
 @dataclass(frozen=True)
 class Script:
-    """Pieces to send, and how it ends. With `reads`, the request is read first, into `heard`."""
+    """Pieces to send, and how it ends. With `reads`, the request is read first, into `heard`.
+
+    In the pieces, `REQUEST-ID` stands for the id of the request.
+    """
 
     pieces: Sequence[bytes]
     then: Then = Then.CLOSE
@@ -37,10 +41,11 @@ class Script:
     heard: list[bytes] = field(default_factory=list)
 
     def play(self, connection: socket.socket, ended: threading.Event) -> None:
-        if self.reads:
-            self.heard.extend(filter(None, [connection.recv(1 << 16)]))
+        request = connection.recv(1 << 16) if self.reads else b""
+        self.heard.extend(filter(None, [request]))
+        found = re.search(rb"X-Request-Id: ([0-9a-f]+)", request)
         for piece in self.pieces:
-            connection.sendall(piece)
+            connection.sendall(piece.replace(b"REQUEST-ID", found[1] if found else b""))
         again = (self.pieces[-1] if self.pieces else b"") or b" "
         match self.then:
             case Then.CLOSE:
@@ -98,3 +103,11 @@ def playing(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Playi
             ended.set()
             socket.create_connection(("127.0.0.1", server.port)).close()
             accepting.join()
+
+
+@contextmanager
+def answering(body: bytes, status: int = 200) -> Iterator[str]:
+    """Answer every request as a decision service does, with this JSON; yield the address."""
+    head = b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nX-Request-Id: REQUEST-ID\r\n\r\n" % status
+    with playing(Script([head + body])) as server:
+        yield f"http://127.0.0.1:{server.port}"
