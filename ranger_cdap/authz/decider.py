@@ -112,7 +112,7 @@ class Decider:
         admin = RangerAdmin.connect(
             settings, settings.plugin.username, settings.plugin.password, source=AccountSource.PLUGIN
         )
-        refresher = PolicyRefresher(admin, settings, options=engine_options(settings, plugins))
+        refresher = PolicyRefresher(admin, settings, options=engine_options(settings.plugin, plugins))
         refresher.refresh()
         if refresh_in_background:
             refresher.start()
@@ -128,7 +128,7 @@ class Decider:
             PolicySetError: the documents make no set of policies, or not one of a CDAP service.
         """
         plugins = plugin_manager(settings)
-        options = engine_options(settings, plugins)
+        options = engine_options(settings.plugin, plugins)
         policies = FixedPolicies.of(documents, service=settings.ranger.service, options=options)
         if other := other_service_type(policies.snapshot.engine):
             raise PolicySetError(f"its policies are {other}")

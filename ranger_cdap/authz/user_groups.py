@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.config import Settings
+from ranger_cdap.config import GroupSettings, PluginSettings, Settings
 from ranger_cdap.errors import InvalidInput, RangerCdapError
 from ranger_cdap.plugins.manager import ConfiguredGroups
 
@@ -32,34 +32,33 @@ def groups_by_source(authorizer: Authorizer, settings: Settings, user: str) -> I
     """
     if not user:
         raise InvalidInput("the user has no name; name one, like alice")
-    yield _of_ranger(authorizer, settings, user)
+    yield _of_ranger(authorizer, settings.plugin, user)
     hook = authorizer.decider.group_hook
     for found in hook.get_hookimpls() if hook is not None else ():  # type: ignore[attr-defined]
         if isinstance(found.plugin, ConfiguredGroups):
-            yield from _configured(found.plugin, settings, user)
+            yield from _configured(found.plugin, settings.groups, user)
         else:
             arguments = dict.fromkeys(found.argnames, user)
             yield _timed(f"plugin {found.plugin_name}", partial(found.function, **arguments))
 
 
-def _of_ranger(authorizer: Authorizer, settings: Settings, user: str) -> SourceAnswer:
+def _of_ranger(authorizer: Authorizer, settings: PluginSettings, user: str) -> SourceAnswer:
     source, snapshot = "ranger", authorizer.snapshot
     if snapshot.engine is None:
         return SourceAnswer(source, (), knows_user=None, problem=f"not available: {snapshot.reason}")
     if snapshot.documents is None or snapshot.documents.users is None:
-        used = "there is no user store" if settings.plugin.use_ranger_groups else "`plugin.use_ranger_groups` is off"
+        used = "there is no user store" if settings.use_ranger_groups else "`plugin.use_ranger_groups` is off"
         return SourceAnswer(source, (), knows_user=None, problem=used)
     groups = tuple(sorted(snapshot.groups_of(user)))
     return SourceAnswer(source, groups, knows_user=bool(groups) or None)
 
 
-def _configured(plugin: ConfiguredGroups, settings: Settings, user: str) -> Iterator[SourceAnswer]:
-    static = settings.groups.static
-    if user in static:
-        yield SourceAnswer("static", tuple(sorted(static[user])))
+def _configured(plugin: ConfiguredGroups, settings: GroupSettings, user: str) -> Iterator[SourceAnswer]:
+    if user in settings.static:
+        yield SourceAnswer("static", tuple(sorted(settings.static[user])))
         return
     for source in plugin.directory.sources:
-        deadline = time.monotonic() + settings.groups.deadline
+        deadline = time.monotonic() + settings.deadline
         yield _timed(source.name, partial(source.look_up, user, deadline))
 
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.config import AuditSettings, Settings, addresses
+from ranger_cdap.config import AuditSettings, ServiceSettings, Settings, addresses
 from ranger_cdap.console.forms import ConsoleView
 from ranger_cdap.console.pages import MAX_FILE, PATHS, STYLE, html_error
 from ranger_cdap.console.questions import MAX_SECONDS, Questions
@@ -60,7 +60,7 @@ class Console:
             self._keys.start()
         ui = (ranger_ui or next(iter(addresses(settings.ranger.url)), "")).rstrip("/")
         self._app = create_app(
-            settings, callers, Views(self.authorizer, settings, ui, Questions(self._start_again, MAX_SECONDS))
+            settings.service, callers, Views(self.authorizer, settings, ui, Questions(self._start_again, MAX_SECONDS))
         )
 
     @property
@@ -84,9 +84,8 @@ class Console:
         self.authorizer.close()
 
 
-def create_app(settings: Settings, callers: Callers, views: Views) -> ASGIApp:
+def create_app(service: ServiceSettings, callers: Callers, views: Views) -> ASGIApp:
     """Return the application with a page for each view."""
-    service = settings.service
     shares = Shares(service, LIMITS)
     pages: dict[str, _Page] = {path: partial(views.page, view) for view, path in PATHS.items()}
     pages[STYLE] = views.style

@@ -57,7 +57,7 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
         examine_cache(settings, users, policies.policy_version if policies else None, now()),
         examine_rules(settings),
         examine_scripts(),
-        examine_group_sources(settings),
+        examine_group_sources(settings.groups),
         examine_audit(settings, users),
         examine_decision_service(settings, users),
         examine_state(settings, users),

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 import servicedef
-from ranger_cdap.config import Secret, Settings
+from ranger_cdap.config import MasterSettings, Secret, Settings
 from ranger_cdap.doctor.administrators import examine_administrators
 from ranger_cdap.doctor.finding import SETUP, Finding, failed, note, skipped, well
 from ranger_cdap.doctor.lookup import examine_lookup
@@ -155,13 +155,13 @@ def examine_service(settings: Settings, policies: ServicePolicies | None) -> Ite
         yield failed("service", f"`{name}` is of type `{kind}`, not `{ours['name']}`", "correct `ranger.service`")
     for account in accounts(settings):
         if account.username:
-            yield _purpose(account, settings, policies)
+            yield _purpose(account, settings.master, policies)
     yield from examine_administrators(settings, policies, readable(policies))
 
 
-def _purpose(account: Account, settings: Settings, policies: ServicePolicies) -> Finding:
+def _purpose(account: Account, master: MasterSettings, policies: ServicePolicies) -> Finding:
     check = f"policies of {account}"
-    if account.username == settings.master.name:
+    if account.username == master.name:
         return note(check, "also CDAP's master user", "use one account per purpose")
     giving = [p for p in readable(policies) if any(account.username in item.users for item in p.policy_items)]
     if not giving:

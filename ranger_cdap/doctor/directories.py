@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ranger_cdap.config import Settings
+from ranger_cdap.config import AuditSettings, ServiceSettings
 from ranger_cdap.config.secret_files import Program
 from ranger_cdap.doctor.finding import Finding, failed, note, well
 from ranger_cdap.doctor.users import ROOT, LocalUser, Users, name_of
@@ -102,9 +102,8 @@ STATE: Final = Kept(
 )
 
 
-def examine_audit_directories(settings: Settings, users: Users) -> Iterator[Finding]:
+def examine_audit_directories(audit: AuditSettings, users: Users) -> Iterator[Finding]:
     """Check that only the plugin can write its audit records, and that manual overrides can be audited as well."""
-    audit = settings.audit
     if "file" in audit.sinks:
         yield _AUDIT.examine(audit.file.parent, users)
     if users.of_viewer == {Program.SYNC}:
@@ -118,10 +117,10 @@ def examine_audit_directories(settings: Settings, users: Users) -> Iterator[Find
                 )
 
 
-def examine_users(settings: Settings, users: Users) -> Iterator[Finding]:
+def examine_users(service: ServiceSettings, users: Users) -> Iterator[Finding]:
     """Check that each program runs as a user of its own: anyone who compromises one gets the rights of its user."""
     check = "users of decision service and sync job"
-    if not settings.service.callers:
+    if not service.callers:
         return
     if users.are_two:
         yield well(check, ", ".join(f"{program}: {person}" for program, person in users.runs.items()))
@@ -133,9 +132,9 @@ def examine_users(settings: Settings, users: Users) -> Iterator[Finding]:
         )
 
 
-def examine_events(settings: Settings, users: Users) -> Finding:
+def examine_events(service: ServiceSettings, users: Users) -> Finding:
     """Check the stored records: the sync job trusts them, so no one else may write them, and they name users."""
-    check, directory = "records for the sync job", settings.service.events_dir
+    check, directory = "records for the sync job", service.events_dir
     chown = "chown it to the user the service runs as"
     try:
         status = directory.stat()
@@ -160,13 +159,13 @@ def examine_events(settings: Settings, users: Users) -> Finding:
             f"`{directory}` is below `{above}` of the sync job's user, who could replace it",
             "move it to a directory that only root and the user of the service can write",
         )
-    return _handed_over(check, settings, status, reader, users)
+    return _handed_over(check, service, status, reader, users)
 
 
 def _handed_over(
-    check: str, settings: Settings, status: os.stat_result, reader: LocalUser | None, users: Users
+    check: str, service: ServiceSettings, status: os.stat_result, reader: LocalUser | None, users: Users
 ) -> Finding:
-    directory, group = settings.service.events_dir, settings.service.events_group
+    directory, group = service.events_dir, service.events_group
     number = group_number(group) if group else None
     if group and number is None:
         return failed(check, f"there is no group `{group}`", "create it, or correct `service.events_group`")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ranger_cdap.config import Settings
+from ranger_cdap.config import GroupSettings
 from ranger_cdap.doctor.finding import Finding, note, well
 
 _SHORT: Final = 3600.0
 
 
-def examine_group_sources(settings: Settings) -> Iterator[Finding]:
+def examine_group_sources(groups: GroupSettings) -> Iterator[Finding]:
     """Check how long groups are kept, and report what a source does not know."""
-    groups = settings.groups
     if groups.ttl > _SHORT:
         yield note(
             "groups",

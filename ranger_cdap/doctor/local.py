@@ -44,7 +44,7 @@ def examine_state(settings: Settings, users: Users) -> Iterator[Finding]:
     """Check that the sync job's directory and its Spark are private, if the job is configured."""
     if settings.sync.username or settings.sync.sources:
         yield STATE.examine(settings.sync.state_dir, users)
-        yield from examine_users(settings, users)
+        yield from examine_users(settings.service, users)
     if settings.sync.allow_open_spark:
         yield note(
             "Spark on a cluster",
@@ -71,7 +71,7 @@ def examine_audit(settings: Settings, users: Users) -> Iterator[Finding]:
     yield from (
         _delivery(settings, name, sinks[name]) for name in audit.sinks if name != "file" and _settings_of(audit, name)
     )
-    yield from examine_audit_directories(settings, users)
+    yield from examine_audit_directories(settings.audit, users)
 
 
 def _delivery(settings: Settings, name: str, sink_of: SinkFactory) -> Finding:

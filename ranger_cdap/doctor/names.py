@@ -31,7 +31,7 @@ def examine_names(
         text = admin.download_user_store(settings.ranger.service, last_known_version=-1, by=by)
         users = decode_user_store(text or b"{}")
     try:
-        names = name_transformation(engine_options(settings), policies.service_config, users)
+        names = name_transformation(engine_options(settings.plugin), policies.service_config, users)
     except PolicySetError as e:
         yield failed(check, str(e), "until then downloaded policies are refused")
         return

@@ -38,7 +38,7 @@ def examine_decision_service(settings: Settings, users: Users) -> Iterator[Findi
     yield _address(service)
     yield _grants(settings)
     if any(CallerRole.AUDIT in caller.roles for caller in service.callers):
-        yield examine_events(settings, users)
+        yield examine_events(service, users)
         if settings.service.inventory is None:
             yield note(
                 "applications that exist",

@@ -14,7 +14,7 @@ from ranger_cdap.plugins import hookspecs
 
 if TYPE_CHECKING:
     from ranger_cdap.audit import SinkFactory
-    from ranger_cdap.config import Settings
+    from ranger_cdap.config import PluginSettings, Settings
     from ranger_cdap.directory.group_directory import GroupDirectory, GroupSourceFactory
     from ranger_cdap.engine import ConditionFactory, EngineOptions
 
@@ -169,7 +169,7 @@ def condition_factories(manager: pluggy.PluginManager) -> dict[str, ConditionFac
     return {**own, **_joined(installed(), "conditions of class")}
 
 
-def engine_options(settings: Settings, manager: pluggy.PluginManager | None = None) -> EngineOptions:
+def engine_options(plugin: PluginSettings, manager: pluggy.PluginManager | None = None) -> EngineOptions:
     """Return the engine's options by the settings, with all conditions of a manager.
 
     Raises:
@@ -177,7 +177,6 @@ def engine_options(settings: Settings, manager: pluggy.PluginManager | None = No
     """
     from ranger_cdap.engine import EngineOptions
 
-    plugin = settings.plugin
     return EngineOptions(
         conditions=condition_factories(manager) if manager is not None else {},
         transform_names=plugin.transform_names,

@@ -46,7 +46,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
     callers = Callers.of(settings.service)
     plugins = plugin_manager(settings)
     audit = open_trail(settings, audit_sinks(plugins))
-    options = engine_options(settings, plugins)
+    options = engine_options(settings.plugin, plugins)
     refreshers = {}
     for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
         of_service = msgspec.structs.replace(settings, ranger=msgspec.structs.replace(settings.ranger, service=name))

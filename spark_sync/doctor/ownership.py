@@ -38,7 +38,7 @@ def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
     """Check the sync job's evidence, if the job has sources; `now` is in seconds since 1970."""
     if not settings.sync.sources:
         return
-    yield _corroboration(settings)
+    yield _corroboration(settings.sync)
     for source in settings.sync.sources:
         if source.kind == _KIND and source.path is not None:
             yield _watermark(source, source.path, settings.sync, now)
@@ -51,13 +51,13 @@ def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
             "`sync.confirm.url` is not set: a grant in doubt stays suspended or contested until a person settles it",
             "set `[sync.confirm]` (docs/how-to/operate-the-sync.md#confirmation-by-cdap)",
         )
-    yield from _hold_back(settings)
-    yield from _deletions(settings)
+    yield from _hold_back(settings.sync)
+    yield from _deletions(settings.sync)
 
 
-def _corroboration(settings: Settings) -> Finding:
+def _corroboration(sync: SyncSettings) -> Finding:
     check = "corroboration of records"
-    if settings.sync.uncorroborated == "hold":
+    if sync.uncorroborated == "hold":
         return well(check, "records without a journalled check have no effect")
     return note(
         check,
@@ -115,9 +115,9 @@ def _watermark(source: SourceSettings, path: Path, sync: SyncSettings, now: floa
     return well(check, f"its watermark is {max(0.0, age):.0f} s old")
 
 
-def _hold_back(settings: Settings) -> Iterator[Finding]:
+def _hold_back(sync: SyncSettings) -> Iterator[Finding]:
     """Yield the creations that wait for the hold-back; nothing if none does."""
-    sync, check = settings.sync, "creations that wait"
+    check = "creations that wait"
     if not sync.hold_back:
         return
     most = f"{sync.hold_back:g} s (`sync.hold_back`)"
@@ -145,9 +145,9 @@ def _hold_back(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _deletions(settings: Settings) -> Iterator[Finding]:
+def _deletions(sync: SyncSettings) -> Iterator[Finding]:
     """Yield where the rights that a creator passed on outlive the entity; nothing if creators cannot."""
-    sync, check = settings.sync, "rights on deleted entities"
+    check = "rights on deleted entities"
     if not sync.delegate_admin:
         return
     if sync.on_deletion != "report":

@@ -46,4 +46,4 @@ class RangerNames:
                 self._users = self._users if users is None else decode_user_store(users)
         if self._policies is None:
             raise UnexpectedAnswer("Ranger Admin answered 304 to a request without a known version")
-        return name_transformation(engine_options(settings), self._policies.service_config, self._users)
+        return name_transformation(engine_options(settings.plugin), self._policies.service_config, self._users)

@@ -68,7 +68,9 @@ def serving(
     held.snapshot = structs.replace(held.snapshot, documents=documents(json.dumps(download_of(policies)).encode()))
     server = HttpServer(settings.service)
     questions = Questions(lambda: restarts.append("again"), max_seconds, max_wait)
-    server.start(create_app(settings, Callers.of(settings.service), Views(asked, settings, ranger_ui, questions)))
+    server.start(
+        create_app(settings.service, Callers.of(settings.service), Views(asked, settings, ranger_ui, questions))
+    )
     try:
         yield ConsoleWorld(server.url, asked, memory, restarts)
     finally:

@@ -17,7 +17,7 @@ from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files, ranger_documents
-from ranger_cdap.config import Settings
+from ranger_cdap.config import PluginSettings, Settings
 from ranger_cdap.engine import EngineOptions, Problem, ProblemCode
 from ranger_cdap.engine.view import ServiceModel, compile_service_def
 from ranger_cdap.errors import PolicySetError
@@ -126,7 +126,7 @@ def _look(
     """Return the engine's problems, then the findings, for policies inside and outside of zones."""
     assert isinstance(documents.policies, bytes)
     document = decode_service_policies(documents.policies)
-    options = engine_options(settings, plugin_manager())
+    options = engine_options(settings.plugin, plugin_manager())
     engine = compile_set(documents, document.service_name, options).engine
     known = KnownPrincipals.of(decode_user_store(documents.users)) if documents.users is not None else KnownPrincipals()
     raws = [*(document.policies or ()), *(raw for zone in document.security_zones.values() for raw in zone.policies)]
@@ -135,7 +135,7 @@ def _look(
     context = LintContext(
         known=known,
         now=now,
-        lacks_attributes=partial(_lacks_attributes, model, options, settings),
+        lacks_attributes=partial(_lacks_attributes, model, options, settings.plugin),
         inherits=settings.cdap.inherit,
         inventory=inventory,
     )
@@ -143,11 +143,11 @@ def _look(
 
 
 def _lacks_attributes(
-    model: ServiceModel, options: EngineOptions, settings: Settings, condition: PolicyItemCondition
+    model: ServiceModel, options: EngineOptions, plugin: PluginSettings, condition: PolicyItemCondition
 ) -> bool:
     """Return whether a script reads attributes that are never downloaded; others are the engine's problems or none."""
     definition = model.conditions.get(condition.type)
-    if settings.plugin.needs_users or definition is None:
+    if plugin.needs_users or definition is None:
         return False
     try:
         made = options.conditions[definition.evaluator](tuple(condition.values), definition.evaluator_options)

@@ -37,7 +37,7 @@ def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
     grants, run `ranger-cdap sync run` first, then `ranger-cdap sync reconcile`.
     """
     settings = invocation.settings
-    options = engine_options(settings, plugin_manager())
+    options = engine_options(settings.plugin, plugin_manager())
     rows = []
     for name in dict.fromkeys((settings.ranger.service, *settings.service.ranger_services)):
         of_service = replace(settings, ranger=replace(settings.ranger, service=name))

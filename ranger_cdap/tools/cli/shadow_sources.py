@@ -23,7 +23,7 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import moment_of
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by
 from ranger_cdap.cli.ranger_changes import counted
-from ranger_cdap.config import Settings
+from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.ranger_model.json_text import convert
@@ -65,7 +65,7 @@ def read_report(
         InvalidInput: there is no file, one cannot be read, or `since` is no time.
         NotReady: there are no policies.
     """
-    chosen = audit or _own_files(invocation.settings, source)
+    chosen = audit or _own_files(invocation.settings.audit, source)
     with authorizer_by(invocation, files) as authorizer, invocation.messages.status("reading audit records"):
         begin = moment_of("--since", since, time.time_ns() // 1_000_000, 0)
         found = ShadowReport(invocation.settings.ranger.service, begin)
@@ -77,12 +77,12 @@ def read_report(
         return found, tuple(found.by_now(_evaluating(authorizer)))
 
 
-def _own_files(settings: Settings, source: ShadowSource) -> tuple[Path, ...]:
+def _own_files(settings: AuditSettings, source: ShadowSource) -> tuple[Path, ...]:
     if source is not AUDIT:
         raise InvalidInput(f"`--records {source.name}` needs files; name them, like `{source.example}`")
-    chosen = tuple(rotated_files(settings.audit.file))
+    chosen = tuple(rotated_files(settings.file))
     if not chosen:
-        raise InvalidInput(f"`{settings.audit.file}` does not exist; nothing was audited there")
+        raise InvalidInput(f"`{settings.file}` does not exist; nothing was audited there")
     return chosen
 
 
