@@ -7,7 +7,7 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_360,
+    "statements": 33_388,
     "commands": 45,
     "options": 132,
     "settings": 151,
