@@ -17,6 +17,7 @@ from ranger_cdap.cdap.requirements import with_sentence
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.engine import Problem
 from ranger_cdap.errors import suggestion
+from ranger_cdap.ranger_model.policy import policy_text
 
 _STYLES = {True: "green", False: "red"}
 _MOST_POLICIES = 20
@@ -77,11 +78,12 @@ def _headline(answer: Answer) -> str:
 
 
 def _policy(examined: EvaluatedPrivilege) -> str:
-    """Return `policy 12 (version 3)` and, if it denies, that; or that no policy matched."""
+    """Return `policy 12 (zone finance, version 3)` and, if it denies, that; or that no policy matched."""
     decision = examined.decision
     if decision.policy_id < 0:
         return decision.reason or "no policy matches"
-    return f"policy {decision.policy_id} (version {decision.policy_version}){denial_by(examined)}"
+    named = policy_text(decision.policy_id, zone=decision.policy_zone, version=decision.policy_version)
+    return named + denial_by(examined)
 
 
 def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[Explanation]) -> None:
