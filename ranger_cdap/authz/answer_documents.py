@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ranger_cdap.authz.explanation import Explanation, changes
 from ranger_cdap.authz.policy_index import PolicyIndex
-from ranger_cdap.cdap.answer import Answer
+from ranger_cdap.cdap.answer import Answer, Missing
 from ranger_cdap.cdap.requirements import requirement_sentences
 
 
@@ -15,8 +17,8 @@ def verdict(answer: Answer) -> str:
     return "allowed" if answer.allowed else "denied"
 
 
-def as_document(answer: Answer) -> dict[str, object]:
-    """Return the answer as a JSON document."""
+def as_document(answer: Answer, lacked: Sequence[Missing] | None = None) -> dict[str, object]:
+    """Return the answer as a JSON document; with `cdap_asks`, if it is known what CDAP's own checks also need."""
     return {
         "allowed": answer.allowed,
         "enforced": answer.enforced,
@@ -27,23 +29,29 @@ def as_document(answer: Answer) -> dict[str, object]:
         "requirements": answer.requirements,
         "requirement_sentences": [requirement_sentences()[name] for name in answer.requirements],
         "reason": answer.reason,
-        "missing": [
-            {"user": m.person, "capacity": m.capacity, "actions": m.actions, "entity": str(m.entity)}
-            for m in answer.missing
-        ],
+        "missing": list(map(_missing, answer.missing)),
+        **({} if lacked is None else {"cdap_asks": list(map(_missing, lacked))}),
         "policies": answer.policy_ids,
     }
 
 
 def explanation_document(
-    answer: Answer, tried: list[list[Explanation]], decisive: list[Explanation], index: PolicyIndex
+    answer: Answer,
+    tried: list[list[Explanation]],
+    decisive: list[Explanation],
+    index: PolicyIndex,
+    lacked: Sequence[Missing] | None,
 ) -> dict[str, object]:
     """Return an answer with the explanation of each privilege, and the changes that would reverse it."""
     return {
-        **as_document(answer),
+        **as_document(answer, lacked),
         "alternatives": [[_reason(explanation, index) for explanation in alternative] for alternative in tried],
         "changes": changes(answer, decisive)[1],
     }
+
+
+def _missing(m: Missing) -> dict[str, object]:
+    return {"user": m.person, "capacity": m.capacity, "actions": m.actions, "entity": str(m.entity)}
 
 
 def _reason(explanation: Explanation, index: PolicyIndex) -> dict[str, object]:

@@ -17,7 +17,7 @@ from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, TraceEntry
-from ranger_cdap.engine.view import DENY_ALL_ELSE
+from ranger_cdap.engine.view import DENY_ALL_ELSE, UNREADABLE_ZONE, UNZONED
 
 _SUPER_USER: Final = "superuser"
 _SILENT: Final = "says nothing"
@@ -70,7 +70,7 @@ class Explainer:
         if decision.policy_id < 0:
             return self._no_policy_allows(examined)
         tag = self.index.tagged(decision.policy_id)
-        named = self.index.named(decision.policy_id, decision.policy_version) + _zone(decision) + tag.place
+        named = self.index.named(decision.policy_id, decision.policy_version) + tag.place
         if examined.held:
             items = self._items_of_all(examined, ALLOW)
             return Explanation(examined, f"{named} allows it", self._removal(examined, named, items), items)
@@ -94,7 +94,8 @@ class Explainer:
             if entry.outcome == _SILENT and self._items(examined, entry.policy_id, ALLOW)
             if (items := self._items(examined, entry.policy_id, ALLOW_EXCEPTIONS))
         }
-        give = f"add {_privilege(examined)} for {self._name(examined)} to a policy on {examined.entity}"
+        zone = _zone(examined.decision)
+        give = f"add {_privilege(examined)} for {self._name(examined)} to a policy{zone} on {examined.entity}"
         if not excepting:
             unheld = [
                 item
@@ -102,9 +103,9 @@ class Explainer:
                 for item in self._items(examined, entry.policy_id, ALLOW)
                 if item.item.conditions or entry.reason == _UNHELD_CONDITION
             ]
-            why = "no policy allows it now: a condition does not hold" if unheld else "no policy allows it"
-            why = examined.decision.reason or f"{why}{_where(examined)}"
-            return Explanation(examined, why + _zone(examined.decision), give, tuple(unheld), others)
+            now = " now: a condition does not hold" if unheld else ""
+            why = f"no policy{zone} allows it{now}{_where(examined)}"
+            return Explanation(examined, examined.decision.reason or why, give, tuple(unheld), others)
         names = ", ".join(map(self.index.named, excepting))
         items = tuple(item for found in excepting.values() for item in found)
         change = f"remove {self._name(examined)} from the exceptions there"
@@ -179,4 +180,4 @@ def _where(examined: EvaluatedPrivilege) -> str:
 
 
 def _zone(decision: Decision) -> str:
-    return f" in security zone `{decision.zone}`" if decision.zone else ""
+    return f" of security zone `{decision.zone}`" if decision.zone not in (None, UNZONED, UNREADABLE_ZONE) else ""

@@ -5,9 +5,13 @@ The engine alone decides; this index only maps its answer to what administrators
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, Self
+
+import msgspec
+from msgspec.structs import replace
 
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.engine.view import PUBLIC, USER_MACRO, Privileged, RoleTable, implied, privileged
@@ -21,7 +25,7 @@ from ranger_cdap.ranger_model.decode import (
     decode_user_store,
 )
 from ranger_cdap.ranger_model.download import ServicePolicies, UserStore
-from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyResource
+from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyResource, policy_text
 from ranger_cdap.ranger_model.role import RangerRoles
 
 ALLOW: Final = "policyItems"
@@ -126,19 +130,22 @@ class PolicyIndex:
         return TagPolicy(f"the tag {tags}", f" about the tag {tags} in the tag service `{self.tag_service}`")
 
     def named(self, policy_id: int, version: int | None = None) -> str:
-        """Return `policy 12 "kv readers" (version 3)`; empty for no policy."""
+        """Return `policy 12 "kv readers" (zone finance, version 3)`; empty for no policy."""
         if policy_id < 0:
             return ""
-        policy = self.policies.get(policy_id)
-        name = f' "{policy.name}"' if policy is not None and policy.name else ""
-        return f"policy {policy_id}{name}" + (f" (version {version})" if version is not None and version >= 0 else "")
+        policy = self.policies.get(policy_id, Policy())
+        return policy_text(policy_id, policy.name, policy.zone_name, version)
 
     def document(self, policy_id: int) -> dict[str, object] | None:
-        """Return the id and name of a policy for JSON output."""
+        """Return the id, name and zone of a policy for JSON output."""
         if policy_id < 0:
             return None
         policy = self.policies.get(policy_id)
-        return {"id": policy_id, "name": policy.name if policy is not None else None}
+        return {
+            "id": policy_id,
+            "name": None if policy is None else policy.name,
+            "zone": policy and (policy.zone_name or None),
+        }
 
     def items(
         self, policy_id: int, side: str, user: str, groups: Collection[str], actions: Collection[str]
@@ -171,15 +178,21 @@ def users_of(store: UserStore) -> frozenset[str]:
 
 def readable_policies(download: ServicePolicies) -> Iterator[Policy]:
     """Yield the readable policies of a download, of its zones and tags; the engine reports the unreadable ones."""
-    raws = [*(download.policies or ())]
-    for zone in download.security_zones.values():
-        raws += zone.policies
-    raws += download.tag_policies.policies if download.tag_policies else ()
+    yield from resource_policies(download)
+    yield from _readable(download.tag_policies.policies if download.tag_policies else ())
+
+
+def resource_policies(download: ServicePolicies) -> Iterator[Policy]:
+    """Yield the readable policies of a download on resources, those of a zone with its name."""
+    yield from _readable(download.policies or ())
+    for name, zone in download.security_zones.items():
+        yield from (replace(policy, zone_name=name) for policy in _readable(zone.policies))
+
+
+def _readable(raws: Iterable[msgspec.Raw]) -> Iterator[Policy]:
     for raw in raws:
-        try:
+        with suppress(UnreadablePolicy):
             yield decode_policy(raw)
-        except UnreadablePolicy:
-            continue
 
 
 def _speaks_of(item: PolicyItem, user: str, groups: Collection[str], roles: Collection[str]) -> bool:

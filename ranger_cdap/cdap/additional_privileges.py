@@ -8,8 +8,10 @@ passes every recorded check of the path; without any one privilege that is retur
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import filterfalse
 
 import msgspec
 
@@ -31,6 +33,9 @@ _COST: Mapping[str, int] = {"READ": 1, ANY: 1, VISIBLE: 1, "EXECUTE": 2, "WRITE"
 _BREADTH: Mapping[str, int] = {"instance": 1_000, "namespace": 100}
 
 Held = Sequence[RequiredPrivilege]
+
+Holds = Callable[[Operation, RequiredPrivilege], bool]
+"""Return true if a privilege that the operation of a check needs is held."""
 
 
 class AskedCheck(msgspec.Struct, frozen=True):
@@ -84,6 +89,7 @@ class _Hurdle:
     row: Operation
     alternatives: tuple[tuple[RequiredPrivilege, ...], ...]
     inherits: bool
+    holds: Holds | None
 
     def is_passed(self, held: Held) -> bool:
         return any(alternative and not self.lacking(alternative, held) for alternative in self.alternatives)
@@ -93,7 +99,8 @@ class _Hurdle:
         return any(suffices(held, need, inherits=self.inherits) for each in self.alternatives for need in each)
 
     def lacking(self, alternative: Held, held: Held) -> list[RequiredPrivilege]:
-        return [need for need in alternative if not any(suffices(one, need, inherits=self.inherits) for one in held)]
+        missing = filterfalse(partial(self.holds, self.row), alternative) if self.holds else alternative
+        return [need for need in missing if not any(suffices(one, need, inherits=self.inherits) for one in held)]
 
 
 def additional_privileges(
@@ -105,11 +112,11 @@ def additional_privileges(
     options: Options = Options(),  # noqa: B008 a frozen value
     *,
     paths: Sequence[RecordedPath] | None = None,
-    beside: Held = (),
+    holds: Holds | None = None,
 ) -> AdditionalPrivileges:
     """Return what CDAP's checks need beside each alternative of `plan`, by the recorded paths (default: all that fit).
 
-    `beside` are privileges that are held anyway.
+    With `holds`, it alone says what is held: the privileges of the alternatives are not assumed.
 
     Raises:
         InvalidInput: as `plan`.
@@ -126,10 +133,10 @@ def additional_privileges(
     fitting += unrecorded_checks(operation.name)
     asked = _asked(fitting, entity, related)
     table = CheckTable(profile)
-    hurdles = [hurdle for one in asked for hurdle in _hurdles(one, table, person, context, options)]
+    hurdles = [hurdle for one in asked for hurdle in _hurdles(one, table, person, context, options, holds)]
     about = [check.on for path in fitting for check in path.checks if check.on in ROLES]
     return AdditionalPrivileges(
-        tuple(_additional([*alternative, *beside], hurdles) for alternative in alternatives),
+        tuple(_additional(() if holds else alternative, hurdles) for alternative in alternatives),
         recorded,
         unnamed=tuple(dict.fromkeys(role for role in about if role not in related)),
         unknown=_unknown(operation, context, about, fitting),
@@ -200,7 +207,7 @@ def _targets(
 
 
 def _hurdles(
-    asked: AskedCheck, table: CheckTable, person: str, context: Context, options: Options
+    asked: AskedCheck, table: CheckTable, person: str, context: Context, options: Options, holds: Holds | None
 ) -> Iterator[_Hurdle]:
     """Yield a hurdle for each operation that the check maps to."""
     example, check = _example(asked.entity), asked.check
@@ -218,7 +225,7 @@ def _hurdles(
             tuple(msgspec.structs.replace(n, capacity=capacity, entity=_widened(n.entity, asked.entity)) for n in each)
             for each in needs
         )
-        yield _Hurdle(asked, options.applied_to(row), alternatives, options.inherit and not row.lists)
+        yield _Hurdle(asked, options.applied_to(row), alternatives, options.inherit and not row.lists, holds)
 
 
 def _who(by: str, person: str, context: Context) -> tuple[str, str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from ranger_cdap.authz.answer_documents import as_document
 from ranger_cdap.authz.explanation import Explainer
-from ranger_cdap.cdap.answer import Answer, denied
+from ranger_cdap.authz.lacked_privileges import lacked_privileges
+from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
-from ranger_cdap.cli.check_text import print_answer, print_explanation
+from ranger_cdap.cli.check_text import print_answer, print_explanation, unknown_checks
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -53,8 +56,11 @@ def check(
     With `--why`, shows every evaluated privilege, the deciding policies and items, and the changes that would reverse
     the answer. Problems with these policies, and users unknown to Ranger, are reported on standard error.
 
+    During an operation, CDAP itself checks more privileges than the profile requires. After an allowed answer, the
+    missing ones are listed; answer, audit and exit code stay as they are.
+
     Writes an audit record (by default to `audit.file`) if the policies require one. Nothing is audited with `--why` or
-    with policies from files. With `--service`, the service decides and audits.
+    with policies from files. With `--service`, the service decides and audits, and CDAP's own checks are not evaluated.
     """
     if service is not None:
         if why or files is not None:
@@ -65,20 +71,28 @@ def check(
         with authorizer_by(invocation, files) as authorizer:
             decide = authorizer.explain if why else authorizer.check
             answer = decide(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context)
+            more = lacked_privileges(authorizer.decider, answer, asked.groups, asked.context)
+            lacked = (
+                [Missing(e.person, e.actions, e.entity, e.capacity) for e in more.alternatives[0]]
+                if more.recorded
+                else None
+            )
             if not why:
-                _show(invocation, answer)
+                _show(invocation, answer, lacked)
             elif answer.ready:
-                print_explanation(invocation, answer, Explainer(authorizer, answer, asked.groups))
+                print_explanation(invocation, answer, Explainer(authorizer, answer, asked.groups), lacked)
+            for note in unknown_checks(more):
+                invocation.messages.print(f"note: {note}")
     if not answer.ready:
         raise NotReady(answer.reason.removeprefix("not ready: "))
     context.exit(ExitCode.OK if answer.allowed else ExitCode.NO)
 
 
-def _show(invocation: Invocation, answer: Answer) -> None:
+def _show(invocation: Invocation, answer: Answer, lacked: Sequence[Missing] | None = None) -> None:
     if invocation.as_json:
-        invocation.print_json(as_document(answer))
+        invocation.print_json(as_document(answer, lacked))
     elif answer.ready:
-        print_answer(invocation, answer)
+        print_answer(invocation, answer, lacked)
 
 
 def _asked_of_service(invocation: Invocation, service: AskedService, asked: CheckArguments) -> Answer:

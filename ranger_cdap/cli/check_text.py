@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.tree import Tree
 
@@ -10,18 +10,21 @@ from ranger_cdap.authz.answer_documents import explanation_document, verdict
 from ranger_cdap.authz.denial_text import denial_by
 from ranger_cdap.authz.explanation import Explainer, Explanation, changes
 from ranger_cdap.authz.policy_index import PolicyIndex
-from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
+from ranger_cdap.cdap.additional_privileges import AdditionalPrivileges
+from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, Missing
+from ranger_cdap.cdap.context import CAPACITIES
 from ranger_cdap.cdap.requirements import with_sentence
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.engine import Problem
 from ranger_cdap.errors import suggestion
+from ranger_cdap.ranger_model.policy import policy_text
 
 _STYLES = {True: "green", False: "red"}
 _MOST_POLICIES = 20
 
 
-def print_answer(invocation: Invocation, answer: Answer) -> None:
-    """Print the answer in one line, then one line per privilege that decided."""
+def print_answer(invocation: Invocation, answer: Answer, lacked: Sequence[Missing] | None = None) -> None:
+    """Print the answer in one line, then one line per privilege that decided or that CDAP needs in addition."""
     invocation.console.print(_headline(answer))
     for examined in answer.decided_by:
         has = "has" if examined.held else "lacks"
@@ -30,9 +33,13 @@ def print_answer(invocation: Invocation, answer: Answer) -> None:
         invocation.console.print(f"  {who}{has} {actions} on {examined.entity}: {_policy(examined)}")
     if not answer.allowed and not answer.missing:
         invocation.console.print(f"  {answer.reason}")
+    for missing in lacked or ():
+        invocation.console.print(f"  {_in_addition(invocation, missing)}")
 
 
-def print_explanation(invocation: Invocation, answer: Answer, explainer: Explainer) -> None:
+def print_explanation(
+    invocation: Invocation, answer: Answer, explainer: Explainer, lacked: Sequence[Missing] | None
+) -> None:
     """Print every privilege that was evaluated, with its reasons; problems and unknown users as messages."""
     tried = [[explainer.of(examined) for examined in alternative] for alternative in answer.alternatives]
     decisive = [explainer.of(examined) for examined in answer.decided_by]
@@ -42,9 +49,28 @@ def print_explanation(invocation: Invocation, answer: Answer, explainer: Explain
             near = suggestion(person, explainer.index.stored_users or ())
             invocation.messages.print(f"warning: Ranger knows no user `{person}`{near}")
     if invocation.as_json:
-        invocation.print_json(explanation_document(answer, tried, decisive, explainer.index))
+        invocation.print_json(explanation_document(answer, tried, decisive, explainer.index, lacked))
     else:
-        invocation.print_tree(_tree(answer, tried, decisive, explainer.index))
+        tree = _tree(answer, tried, decisive, explainer.index)
+        for missing in lacked or ():
+            tree.add(_in_addition(invocation, missing))
+        invocation.print_tree(tree)
+
+
+def unknown_checks(more: AdditionalPrivileges) -> Iterator[str]:
+    """Yield what is not known of CDAP's checks because entities are not named, or were never recorded."""
+    if more.depends_on:
+        yield f"CDAP's checks depend on {' or '.join(more.depends_on)}: name it by --with ROLE=ENTITY"
+    if more.unnamed:
+        yield f"CDAP also checks these, if there are any: {', '.join(more.unnamed)}; name them by --with ROLE=ENTITY"
+    if more.unknown:
+        yield f"not recorded with {', '.join(more.unknown)}: what CDAP checks on them is not known"
+
+
+def _in_addition(invocation: Invocation, missing: Missing) -> str:
+    """Return "allowed by profile `default`; CDAP also requires READ on dataset:ns1.kv"."""
+    who = "" if missing.capacity == "requesting" else f" for {missing.person} ({CAPACITIES[missing.capacity]})"
+    return f"allowed by profile `{invocation.settings.cdap.profile}`; CDAP also requires {missing.privilege}{who}"
 
 
 def _headline(answer: Answer) -> str:
@@ -52,11 +78,12 @@ def _headline(answer: Answer) -> str:
 
 
 def _policy(examined: EvaluatedPrivilege) -> str:
-    """Return `policy 12 (version 3)` and, if it denies, that; or that no policy matched."""
+    """Return `policy 12 (zone finance, version 3)` and, if it denies, that; or that no policy matched."""
     decision = examined.decision
     if decision.policy_id < 0:
         return decision.reason or "no policy matches"
-    return f"policy {decision.policy_id} (version {decision.policy_version}){denial_by(examined)}"
+    named = policy_text(decision.policy_id, zone=decision.policy_zone, version=decision.policy_version)
+    return named + denial_by(examined)
 
 
 def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[Explanation]) -> None:

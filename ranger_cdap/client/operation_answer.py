@@ -90,6 +90,7 @@ def answer_of(reply: OperationReply) -> Answer:
                     one.policy.id,
                     NO_POLICY if one.policy.version is None else one.policy.version,
                     reason=one.reason,
+                    policy_zone=one.zone,
                 ),
                 one.user,
                 one.capacity,

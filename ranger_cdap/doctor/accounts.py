@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 import servicedef
+from ranger_cdap.authz.policy_index import resource_policies
 from ranger_cdap.config import MasterSettings, Secret, Settings
 from ranger_cdap.doctor.administrators import examine_administrators
 from ranger_cdap.doctor.finding import SETUP, Finding, failed, note, skipped, well
@@ -28,6 +29,7 @@ from ranger_cdap.ranger.refresh.cache import command_downloader
 from ranger_cdap.ranger.setup.service_setup import PLUGIN_RIGHTS, SYNC_RIGHTS, plan
 from ranger_cdap.ranger.setup.setup_state import CurrentState, DesiredState
 from ranger_cdap.ranger_model.download import ServicePolicies
+from ranger_cdap.ranger_model.policy import policy_text
 
 _OLDER: Final = "use a newer Ranger, or do without; docs/reference/compatibility.md has what each release lacks"
 # Remedies for a refused sign-in, by authentication method; `{0}` is the beginning of the names of the settings.
@@ -163,8 +165,8 @@ def _purpose(account: Account, master: MasterSettings, policies: ServicePolicies
     check = f"policies of {account}"
     if account.username == master.name:
         return note(check, "also CDAP's master user", "use one account per purpose")
-    giving = [p for p in readable(policies) if any(account.username in item.users for item in p.policy_items)]
+    giving = [p for p in resource_policies(policies) if any(account.username in item.users for item in p.policy_items)]
     if not giving:
         return well(check, "none grants it access")
-    numbers = ", ".join(str(policy.id) for policy in giving[:10])
-    return failed(check, f"granted access by policy {numbers}", "remove it from these policies: it needs none")
+    named = ", ".join(policy_text(policy.id, zone=policy.zone_name) for policy in giving[:10])
+    return failed(check, f"granted access by {named}", "remove it from these policies: it needs none")

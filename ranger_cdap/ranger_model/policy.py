@@ -45,6 +45,13 @@ class PolicyItem(Document):
         return frozenset(access.type for access in self.accesses)
 
 
+def policy_text(policy_id: int | None, name: str = "", zone: str | None = "", version: int | None = None) -> str:
+    """Return `policy 12 "kv readers" (zone finance, version 3)`, without what is unknown."""
+    version_text = f"version {version}" if version is not None and version >= 0 else ""
+    more = ", ".join(filter(None, (zone and f"zone {zone}", version_text)))
+    return f"policy {policy_id}" + (f' "{name}"' if name else "") + (f" ({more})" if more else "")
+
+
 class Policy(Document):
     """A policy; `id` and `version` are None before Ranger Admin has assigned them.
 

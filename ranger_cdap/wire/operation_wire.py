@@ -45,12 +45,16 @@ class NeededPrivilege(Strict, frozen=True):
 
 
 class DecidingPrivilege(NeededPrivilege, frozen=True):
-    """A privilege that decided; `action` is the one of its actions that did, `policy` that of the decision."""
+    """A privilege that decided; `action` is the one of its actions that did, `policy` that of the decision.
+
+    `zone` is the security zone of the policy, empty outside zones.
+    """
 
     action: str
     held: bool
     policy: PolicyInfo
     reason: str
+    zone: str = ""
 
 
 class OperationReply(Strict, frozen=True, kw_only=True):

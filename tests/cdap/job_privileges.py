@@ -180,7 +180,13 @@ class _Way(msgspec.Struct, frozen=True):
         self, profile: Profile, options: Options, held: Sequence[RequiredPrivilege]
     ) -> Iterator[AdditionalPrivilege]:
         """Yield what CDAP asks of the user beside all that is held."""
-        more = additional_privileges(profile, self.row, self.entity, _USER, self.context, options, beside=held)
+
+        own = plan(self.row, self.entity, _USER, self.context, options)[self.number]
+
+        def holds(row: Operation, need: RequiredPrivilege) -> bool:
+            return any(suffices(one, need, inherits=options.inherit and not row.lists) for one in (*own, *held))
+
+        more = additional_privileges(profile, self.row, self.entity, _USER, self.context, options, holds=holds)
         for one in more.alternatives[self.number]:
             if one.capacity == _REQUESTING and not (
                 self.is_empty_list and all(each.check.visible for each in one.asked)

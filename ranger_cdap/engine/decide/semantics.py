@@ -191,4 +191,5 @@ class Evaluation:
             reason=self.reason,
             zone=zone,
             conditional=conditional,
+            policy_zone=policy.zone if policy else None,
         )

@@ -93,6 +93,7 @@ class ResourcePolicies:
             audited,
             NO_POLICY if audit_policy_id is None else audit_policy_id,
             reason,
+            policy_zone=policy.zone if policy else None,
         )
 
     def _rules_of(self, access: str) -> tuple[Rule, ...]:

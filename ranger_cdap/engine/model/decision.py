@@ -24,9 +24,10 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     """Decision on one request; access is granted only if `allowed` is true.
 
     `determined` is false if no policy applies. `policy_id` is the policy that decided, -1 for none; `audit_policy_id`
-    the one that requires an audit record. `zone` is the security zone whose policies decided. `conditional` is true if
-    a condition or a validity schedule was evaluated: the decision may differ at another time or from another address.
-    `trace` is filled by `PolicyEngine.explain` only.
+    the one that requires an audit record. `zone` is the security zone whose policies decided, `policy_zone` that of the
+    policy itself: a policy about tags may have none. `conditional` is true if a condition or a validity schedule was
+    evaluated: the decision may differ at another time or from another address. `trace` is filled by
+    `PolicyEngine.explain` only.
     """
 
     allowed: bool
@@ -40,3 +41,4 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     zone: str | None = None
     conditional: bool = False
     trace: tuple[TraceEntry, ...] = ()
+    policy_zone: str | None = None

@@ -92,7 +92,7 @@ def policy_step(
         items = {"policyItems": _items(before, after, document), "policyLabels": after.policy_labels}
         wanted, there = {**document, **items}, document
     change = StepChange.CREATE if before is None else StepChange.UPDATE
-    return Step(change, "policy", after.name, detail, wanted=wanted, there=there, receivers=tuple(receivers))
+    return Step(change, "policy", after.name, detail, after.zone_name, wanted, there, receivers=tuple(receivers))
 
 
 def _items(before: Policy, after: Policy, document: Json) -> list[Any]:

@@ -76,6 +76,7 @@ def _reply(asked: str, answer: Answer, pending: str) -> OperationReply:
                 one.held,
                 policy_info(one.decision),
                 one.decision.reason,
+                one.decision.policy_zone or "",
             )
             for one in answer.decided_by
         ],

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from ranger_cdap.engine.view import Path
+from ranger_cdap.ranger_model.policy import policy_text
 from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.row_text import SIDES, LevelText
 
@@ -58,7 +59,6 @@ class AccessRow(
 
 def item_text(policy_id: int, policy_name: str, side: str, item: int | None, tags: Iterable[str], zone: str) -> str:
     """Return `policy 7 "readers", deny item 2, by the tag PII, in zone finance`."""
-    name = f' "{policy_name}"' if policy_name else ""
     what = "deny all else" if item is None else f"{SIDES[side]} item {item}"
     by_tags = "".join(f", by the tag {tag}" for tag in tags if tag)
-    return f"policy {policy_id}{name}, {what}{by_tags}{f', in zone {zone}' if zone else ''}"
+    return f"{policy_text(policy_id, policy_name)}, {what}{by_tags}{f', in zone {zone}' if zone else ''}"

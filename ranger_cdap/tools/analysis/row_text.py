@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ranger_cdap.engine.view import ALL_USERS, ANY_USER, OWNER, OWNER_MACRO, PUBLIC, USER_MACRO, Path, ResourceMatcher
+from ranger_cdap.ranger_model.policy import policy_text
 from ranger_cdap.tools.analysis.symbols.symbolic import SymbolicItem, SymbolicPolicy
 
 SIDES: Final[Mapping[str, str]] = {
@@ -45,9 +46,8 @@ def names_of(principal: str) -> tuple[str, ...]:
 
 
 def named(policy: SymbolicPolicy) -> str:
-    """Return `policy 7 "readers"`."""
-    compiled = policy.policy
-    return f"policy {compiled.id}" + (f' "{compiled.name}"' if compiled.name else "")
+    """Return `policy 7 "readers" (zone finance)`."""
+    return policy_text(policy.policy.id, policy.policy.name, policy.policy.zone)
 
 
 def item_named(policy: SymbolicPolicy, item: SymbolicItem) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 import click
-import msgspec
 
+from ranger_cdap.authz.policy_index import readable_policies, resource_policies
 from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.inventory import Inventory, read_inventory
 from ranger_cdap.cli.command import Command
@@ -20,16 +21,18 @@ from ranger_cdap.cli.policy_files import PolicyFiles, policy_files, ranger_docum
 from ranger_cdap.config import PluginSettings, Settings
 from ranger_cdap.engine import EngineOptions, Problem, ProblemCode
 from ranger_cdap.engine.view import ServiceModel, compile_service_def
-from ranger_cdap.errors import PolicySetError
 from ranger_cdap.expressions import ScriptCondition, has_engine
 from ranger_cdap.plugins.manager import engine_options, plugin_manager
 from ranger_cdap.ranger.refresh.documents import Documents, compile_set
-from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies, decode_user_store
-from ranger_cdap.ranger_model.policy import Policy, PolicyItemCondition
+from ranger_cdap.ranger_model.decode import decode_service_policies, decode_user_store
+from ranger_cdap.ranger_model.policy import PolicyItemCondition
 from ranger_cdap.tools.cli.audit_report import RECORDS, read_audit
 from ranger_cdap.tools.cli.lint_proposals import show_least, show_proposals
 from ranger_cdap.tools.policies.lint import KnownPrincipals, LintContext, LintFinding, lint
 from ranger_cdap.tools.policies.zone_borders import never_in_zone
+
+_Zones = Mapping[int | None, str]
+"""Zones of policies, by their id."""
 
 
 @click.command(
@@ -99,7 +102,7 @@ def lint_command(
             context.exit(show_proposals(invocation, documents, path, now, out))
     inventory = read_inventory(path, instance=settings.cdap.instance, now=now) if path else None
     with usable(Path(str(files))):
-        found = _look(documents, settings, inventory, now)
+        found, zones = _look(documents, settings, inventory, now)
     if inventory:
         unlisted = sorted(entity_types().keys() - inventory.types - {"instance"})
         invocation.messages.print(
@@ -110,11 +113,11 @@ def lint_command(
             "conditions that are scripts, such as `_expression`, need the extra: pip install 'ranger-cdap[expressions]'"
         )
     if invocation.as_json:
-        invocation.print_json([_document(one) for one in found])
+        invocation.print_json([_document(one, zones) for one in found])
     elif not found:
         invocation.console.print("no problems found: every part of the policies is effective")
     else:
-        rows = [[_policy(one), one.place, one.code.value, one.message] for one in found]
+        rows = [[_policy(one, zones), one.place, one.code.value, one.message] for one in found]
         invocation.print_table(["policy", "place", "code", "what"], rows)
     mistakes = [one for one in found if not (isinstance(one, LintFinding) and one.code.is_note)]
     context.exit(ExitCode.NO if mistakes else ExitCode.OK)
@@ -122,15 +125,14 @@ def lint_command(
 
 def _look(
     documents: Documents, settings: Settings, inventory: Inventory | None, now: int
-) -> list[Problem | LintFinding]:
-    """Return the engine's problems, then the findings, for policies inside and outside of zones."""
+) -> tuple[list[Problem | LintFinding], _Zones]:
+    """Return the engine's problems, then the findings, for policies inside and outside of zones; and the zones."""
     assert isinstance(documents.policies, bytes)
     document = decode_service_policies(documents.policies)
     options = engine_options(settings.plugin, plugin_manager())
     engine = compile_set(documents, document.service_name, options).engine
     known = KnownPrincipals.of(decode_user_store(documents.users)) if documents.users is not None else KnownPrincipals()
-    raws = [*(document.policies or ()), *(raw for zone in document.security_zones.values() for raw in zone.policies)]
-    policies = [policy for raw in raws if (policy := _readable(raw)) is not None]
+    policies = list(resource_policies(document))
     model = compile_service_def(engine.service_def)
     context = LintContext(
         known=known,
@@ -139,7 +141,12 @@ def _look(
         inherits=settings.cdap.inherit,
         inventory=inventory,
     )
-    return [*engine.problems, *lint(policies, model, context), *never_in_zone(engine.view)]
+    found: list[Problem | LintFinding] = [
+        *engine.problems,
+        *lint(policies, model, context),
+        *never_in_zone(engine.view),
+    ]
+    return found, {policy.id: policy.zone_name for policy in readable_policies(document) if policy.zone_name}
 
 
 def _lacks_attributes(
@@ -156,22 +163,17 @@ def _lacks_attributes(
     return isinstance(made, ScriptCondition) and made.reads_attributes
 
 
-def _readable(raw: msgspec.Raw) -> Policy | None:
-    try:
-        return decode_policy(raw)
-    except PolicySetError:
-        return None  # already one of the engine's problems
-
-
-def _policy(one: Problem | LintFinding) -> str:
+def _policy(one: Problem | LintFinding, zones: _Zones) -> str:
     number = "" if one.policy_id is None else str(one.policy_id)
-    return f"{number} {one.policy_name}".strip()
+    zone = f" (zone {zones[one.policy_id]})" if one.policy_id in zones else ""
+    return f"{number} {one.policy_name}{zone}".strip()
 
 
-def _document(one: Problem | LintFinding) -> dict[str, object]:
+def _document(one: Problem | LintFinding, zones: _Zones) -> dict[str, object]:
     return {
         "policy_id": one.policy_id,
         "policy_name": one.policy_name,
+        "zone": zones.get(one.policy_id),
         "place": one.place,
         "code": one.code.value,
         "message": one.message,

@@ -21,6 +21,7 @@ from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger.files.strict_text import write_json
 from ranger_cdap.ranger.refresh.documents import Documents, pieces
 from ranger_cdap.ranger_model.decode import decode_service_policies
+from ranger_cdap.ranger_model.policy import policy_text
 from ranger_cdap.tools.analysis.impact import impact
 from ranger_cdap.tools.analysis.overbreadth import overbreadth
 from ranger_cdap.tools.analysis.redundancy import RedundantPrincipal, redundancy
@@ -67,7 +68,7 @@ def show_proposals(
         for one in wide.values:
             enough = ", ".join(one.enough) or "nothing: it covers no entity"
             what = f"{', '.join(one.who)}: {one.level} {one.value} covers {one.entities} entities; enough is {enough}"
-            rows.append(_row(f'{one.policy_id} "{one.policy_name}"', one.resource, "narrow", what))
+            rows.append(_row(policy_text(one.policy_id, one.policy_name, one.zone), one.resource, "narrow", what))
         notes.append(("the inventory has none of these, so policies on them are not judged", wide.not_judged))
     if out is not None:
         write_file(out, write_json(PolicyCollection.of_download(remaining).document()))
@@ -103,13 +104,13 @@ def show_least(invocation: Invocation, read: AuditRead, out: Path | None) -> Exi
 
 
 def _row(policy: str, place: str, kind: str, what: str) -> Row:
-    return {"policy": policy, "place": place, "proposal": kind, "what": what}
+    return {"policy": policy.removeprefix("policy "), "place": place, "proposal": kind, "what": what}
 
 
 def _redundant(one: RedundantPrincipal) -> Row:
     given_by = "; ".join(one.given_by) or "nothing: it has no effect"
     what = f"{one.principal}: {', '.join(one.accesses)} on {'; '.join(one.resources)}; given by {given_by}"
-    return _row(f'{one.policy_id} "{one.policy_name}"', f"item {one.item}", "remove", what)
+    return _row(policy_text(one.policy_id, one.policy_name, one.zone), f"item {one.item}", "remove", what)
 
 
 def _show(invocation: Invocation, rows: list[Row], notes: Mapping[str, tuple[str, ...]], out: Path | None) -> None:

@@ -11,6 +11,7 @@ from ranger_cdap.cdap.context import CAPACITIES, Context
 from ranger_cdap.cdap.plan import RequiredPrivilege, unnamed
 from ranger_cdap.cdap.profile import ANY, VISIBLE, Operation
 from ranger_cdap.cdap.requirements import requirements_of, with_sentence
+from ranger_cdap.cli.check_text import unknown_checks
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.tools.policies.needed_policies import Right
 
@@ -42,17 +43,10 @@ class PlannedOperation:
         """Yield what is not known of CDAP's checks."""
         if self.more is None:
             return
-        if self.more.depends_on:
-            yield f"CDAP's checks depend on {' or '.join(self.more.depends_on)}: name it by --with ROLE=ENTITY"
-        elif not self.more.recorded:
+        if not (self.more.recorded or self.more.depends_on):
             how = " with this context" if recorded_paths(self.row.name) else ""
             yield f"not recorded{how}: only the profile's privileges are known"
-            return
-        if self.more.unnamed:
-            roles = ", ".join(self.more.unnamed)
-            yield f"CDAP also checks these, if there are any: {roles}; name them by --with ROLE=ENTITY"
-        if self.more.unknown:
-            yield f"not recorded with {', '.join(self.more.unknown)}: what CDAP checks on them is not known"
+        yield from unknown_checks(self.more)
 
     def rights(self, number: int) -> list[Right]:
         """Return the rights of an alternative: of several actions that serve, the weakest."""
