@@ -74,6 +74,7 @@ def test_with_an_inventory_rights_on_what_does_not_exist_are_findings(
     [
         (["--policies", "nowhere.json"], "`nowhere.json` cannot be read"),
         (["--policies", "https://cdap"], "gives no policies out"),
+        (["--policies", "ranger:7@3"], "write `ranger:` alone"),
     ],
 )
 def test_what_is_no_question_is_one_sentence(
