@@ -179,17 +179,18 @@ def users_of(store: UserStore) -> frozenset[str]:
 def readable_policies(download: ServicePolicies) -> Iterator[Policy]:
     """Yield the readable policies of a download, of its zones and tags; the engine reports the unreadable ones."""
     yield from resource_policies(download)
-    yield from _readable(download.tag_policies.policies if download.tag_policies else ())
+    yield from readable(download.tag_policies.policies if download.tag_policies else ())
 
 
 def resource_policies(download: ServicePolicies) -> Iterator[Policy]:
     """Yield the readable policies of a download on resources, those of a zone with its name."""
-    yield from _readable(download.policies or ())
+    yield from readable(download.policies or ())
     for name, zone in download.security_zones.items():
-        yield from (replace(policy, zone_name=name) for policy in _readable(zone.policies))
+        yield from (replace(policy, zone_name=name) for policy in readable(zone.policies))
 
 
-def _readable(raws: Iterable[msgspec.Raw]) -> Iterator[Policy]:
+def readable(raws: Iterable[msgspec.Raw]) -> Iterator[Policy]:
+    """Yield those policies that can be decoded."""
     for raw in raws:
         with suppress(UnreadablePolicy):
             yield decode_policy(raw)

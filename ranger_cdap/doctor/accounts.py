@@ -9,13 +9,13 @@ from typing import Any, Final
 import msgspec
 
 import servicedef
-from ranger_cdap.authz.policy_index import resource_policies
+from ranger_cdap.authz.policy_index import readable, resource_policies
 from ranger_cdap.config import MasterSettings, Secret, Settings
 from ranger_cdap.doctor.administrators import examine_administrators
 from ranger_cdap.doctor.finding import SETUP, Finding, failed, note, skipped, well
 from ranger_cdap.doctor.lookup import examine_lookup
 from ranger_cdap.doctor.names import examine_names
-from ranger_cdap.doctor.rights import GRANT, INCLUDED, SERVICE_ADMIN, Proof, prove, readable
+from ranger_cdap.doctor.rights import GRANT, INCLUDED, SERVICE_ADMIN, Proof, prove
 from ranger_cdap.errors import (
     AuthenticationFailed,
     RangerAdminError,
@@ -158,7 +158,7 @@ def examine_service(settings: Settings, policies: ServicePolicies | None) -> Ite
     for account in accounts(settings):
         if account.username:
             yield _purpose(account, settings.master, policies)
-    yield from examine_administrators(settings, policies, readable(policies))
+    yield from examine_administrators(settings, policies, readable(policies.policies or ()))
 
 
 def _purpose(account: Account, master: MasterSettings, policies: ServicePolicies) -> Finding:

@@ -6,18 +6,17 @@ Ranger shows the lists of a service to Ranger administrators only, so each right
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+from ranger_cdap.authz.policy_index import readable
 from ranger_cdap.errors import AccessForbidden, PolicySetError, RangerAdminError, ServiceDisabled, ServiceNotFound
 from ranger_cdap.ranger.client.downloader import Downloader
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
-from ranger_cdap.ranger_model.decode import decode_policy, decode_service_policies
+from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.download import ServicePolicies
-from ranger_cdap.ranger_model.policy import Policy
 
 POLICY_DOWNLOAD: Final = "policy.download.auth.users"
 TAG_DOWNLOAD: Final = "tag.download.auth.users"
@@ -125,17 +124,10 @@ def _administers(
         listed = {policy.id for policy in admin.list_policies(service)}
     except RangerAdminError as e:
         return str(e)
-    needed = {policy.id for policy in readable(downloaded)} if downloaded else set()
+    needed = {policy.id for policy in readable(downloaded.policies or ())} if downloaded else set()
     if needed - listed:
         hidden = "it sees only some of the policies" if listed else "it sees none of the policies"
         return False if isinstance(standing, str) else f"Ranger's answers contradict each other: {hidden}"
     if isinstance(standing, str) and not (needed and listed):
         return "no policy is known that would show it"
     return True
-
-
-def readable(policies: ServicePolicies) -> Iterator[Policy]:
-    """Yield the readable policies; `ranger-cdap policies lint` reports the others."""
-    for raw in policies.policies or ():
-        with suppress(PolicySetError):
-            yield decode_policy(raw)

@@ -23,6 +23,8 @@ from ranger_cdap.ranger.client.http import AdminHttp, is_addressable, segment
 from ranger_cdap.ranger.client.ranger_roles import RoleClient
 from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.decode import decode_policy
+from ranger_cdap.ranger_model.document import Document
+from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.json_text import decode
 from ranger_cdap.ranger_model.policy import Policy
 
@@ -30,6 +32,13 @@ Json = dict[str, Any]
 
 _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
+
+
+class _Zone(Document):
+    """A security zone, as far as it is about services."""
+
+    name: str = ""
+    services: dict[str, SecurityZoneInfo] = msgspec.field(default_factory=dict)
 
 
 class RangerAdmin:
@@ -182,16 +191,15 @@ class RangerAdmin:
         Ranger lists the policies of a zone only if asked for that zone.
         """
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
-        queries: list[Mapping[str, Any]] = [{}, *({"zoneName": name} for name in self._zones_of(service))]
+        queries: list[Mapping[str, Any]] = [{}, *({"zoneName": name} for name in self.security_zones(service))]
         raws = {policy.id: raw for query in queries for raw, policy in self._pages(api, query)}
         return [decode(raw, dict[str, Any]) for raw in raws.values()]
 
-    def _zones_of(self, service: str) -> Iterator[str]:
-        """Yield the names of the security zones that a service has resources in."""
-        for raw in _policy_list(self._http.fetch(RangerClient.FIND_ZONES, {})):
-            zone = decode(raw, dict[str, Any])
-            if isinstance(zone.get("name"), str) and service in (zone.get("services") or {}):
-                yield zone["name"]
+    def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
+        """Return the security zones that a service has resources in, by name, with these alone."""
+        answer = self._http.fetch(RangerClient.FIND_ZONES, {})
+        zones = decode(answer or b"", list[_Zone], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable"))
+        return {zone.name: zone.services[service] for zone in zones if service in zone.services}
 
     def create_policy_document(self, policy: Mapping[str, Any]) -> Json:
         """Create a policy from JSON, with members unknown to this project.

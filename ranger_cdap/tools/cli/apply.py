@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
+import msgspec
 
+from ranger_cdap.authz.policy_index import readable
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.files import read_collection, read_json
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -16,9 +19,12 @@ from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.ranger.changes.step import Step
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
+from ranger_cdap.ranger_model.service_def import ServiceDef
+from ranger_cdap.tools.analysis.policy_zones import PolicyZones
 from ranger_cdap.tools.cli.export import wanted_policies
 from ranger_cdap.tools.policies.change_plan import change_plan
 from ranger_cdap.tools.policies.creator_grants import CreatorGrants
+from servicedef import service_definition
 
 
 @click.command(
@@ -62,7 +68,8 @@ def apply_command(
         if expected is not None and expected != documents(found.drift):
             raise ConflictingChange(f"Ranger or `{path}` changed since the plan `{planned}` was made; nothing was done")
         counts.update(grants=found.grants, left_out=found.left_out)
-        return found.drift
+        zones = PolicyZones.of(admin.security_zones(service), msgspec.convert(service_definition(), ServiceDef))
+        return [_with_effect(step, zones) for step in found.drift]
 
     counts: dict[str, int] = {}
     change_ranger(
@@ -90,6 +97,13 @@ def _wanted(invocation: Invocation, path: Path, *, delete: bool) -> PolicyCollec
     if delete and not wanted.policies:
         raise InvalidInput(f"`{path}` has no policies, and `--delete` would delete all of service `{service}`")
     return wanted
+
+
+def _with_effect(step: Step, zones: PolicyZones) -> Step:
+    """Return the step; of a policy that will have no effect in its zone, with the reason."""
+    wanted = [msgspec.Raw(msgspec.json.encode(step.wanted))] if step.changes and step.wanted else []
+    reasons = (zones.without_effect(policy) for policy in readable(wanted))
+    return replace(step, detail="; ".join(filter(None, (step.detail, *reasons))))
 
 
 def _texts(steps: Sequence[Step], grants: int, left_out: int) -> Iterator[str]:

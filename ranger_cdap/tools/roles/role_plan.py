@@ -24,7 +24,11 @@ from ranger_cdap.ranger.changes.step import Json, Step, StepChange, policy_step
 from ranger_cdap.ranger.client.ranger_roles import RoleRecord
 from ranger_cdap.ranger_model.decode import decode_policy
 from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
+from ranger_cdap.ranger_model.service_def import ServiceDef
+from ranger_cdap.tools.analysis.policy_zones import PolicyZones
+from servicedef import service_definition
 
 ROLE_LABEL: Final = "cdap-role"
 """Label of the policies that were made for roles, and beginning of those that record the rights of a role."""
@@ -56,10 +60,11 @@ class WantedRole:
 
 @dataclass(frozen=True, slots=True)
 class FoundRoles:
-    """The roles of Ranger by name, as far as they are wanted, and all policies of the service as JSON."""
+    """The roles of Ranger by name, as far as they are wanted, and all policies of the service as JSON; its zones."""
 
     roles: Mapping[str, RoleRecord]
     policies: Sequence[Json]
+    zones: Mapping[str, SecurityZoneInfo] = field(default_factory=dict)
 
 
 def plan(wanted: Iterable[WantedRole], found: FoundRoles, unwanted: Iterable[WantedRole] = ()) -> tuple[Step, ...]:
@@ -70,20 +75,21 @@ def plan(wanted: Iterable[WantedRole], found: FoundRoles, unwanted: Iterable[Wan
     like ours: administrators of every service may create roles.
     """
     drafts, first, last = _drafts(found), list[Step](), list[Step]()
+    zones = PolicyZones.of(found.zones, msgspec.convert(service_definition(), ServiceDef))
     leaving_roles = list[WantedRole]()
     for role in unwanted:
         there = found.roles.get(role.name)
         if there and not is_ours(there, role):
             last.append(Step(StepChange.BLOCKED, "role", role.name, _made_by_others(there, role)))
             continue
-        drafts, _ = _with_rights(drafts, replace(role, rights=()), NO_MEMBERS)
+        drafts, _ = _with_rights(drafts, replace(role, rights=()), NO_MEMBERS, zones)
         leaving_roles.append(role)
     for role in wanted:
         there = found.roles.get(role.name)
         has = RoleMembers.of(there) if there else NO_MEMBERS
         labels = {label for one in drafts for label in one.after.policy_labels} if role.follows else ()
         who = membership(role.name, has, role.members, labels)
-        after, obstacles = _with_rights(drafts, role, who.added if role.follows else NO_MEMBERS)
+        after, obstacles = _with_rights(drafts, role, who.added if role.follows else NO_MEMBERS, zones)
         if there and not is_ours(there, role) and (who.missing or who.leaving or after != drafts):
             obstacles = [_made_by_others(there, role)]
         elif who.others and after != drafts and not any(one.records(role.name) for one in drafts):
@@ -104,7 +110,7 @@ def plan(wanted: Iterable[WantedRole], found: FoundRoles, unwanted: Iterable[Wan
         elif there and after == drafts and not who.leaving:
             last.append(Step(StepChange.KEEP, "role", role.name, f"it has these members and rights{beside}"))
         drafts = after
-    return (*first, *_in_safe_order(_policy_steps(drafts)), *last, *_deletions(leaving_roles, drafts, found))
+    return (*first, *_in_safe_order(_policy_steps(drafts, zones)), *last, *_deletions(leaving_roles, drafts, found))
 
 
 def removal(unwanted: Iterable[WantedRole], found: FoundRoles) -> tuple[Step, ...]:
@@ -163,7 +169,7 @@ class _Draft:
 
     before: Policy | None
     after: Policy
-    key: bytes
+    key: tuple[str, bytes]
     document: Json = field(default_factory=dict, compare=False)
 
     @property
@@ -201,20 +207,22 @@ class _Draft:
 
 def _drafts(found: FoundRoles) -> list[_Draft]:
     policies = [(decode_policy(msgspec.json.encode(one)), one) for one in found.policies]
-    return [_Draft(policy, policy, _key(policy.resources), document) for policy, document in policies]
+    return [_Draft(one, one, (one.zone_name, _key(one.resources)), document) for one, document in policies]
 
 
-def _with_rights(drafts: Sequence[_Draft], role: WantedRole, added: RoleMembers) -> tuple[list[_Draft], list[str]]:
+def _with_rights(
+    drafts: Sequence[_Draft], role: WantedRole, added: RoleMembers, zones: PolicyZones
+) -> tuple[list[_Draft], list[str]]:
     """Return the drafts in which a role has exactly the wanted rights from here, and what stands in the way.
+
+    A right has a policy in each zone that decides on a part of its resource.
 
     `added` are recorded as members that were added, also where a right is taken away and the policy stays: each policy
     is changed by one step, and an interruption between two must not lose the record.
     """
-    after, obstacles, open_rights = (
-        list[_Draft](),
-        list[str](),
-        {_key(_levels(one.resource)): one for one in role.rights},
-    )
+    after, obstacles = list[_Draft](), list[str]()
+    resources = [(_levels(one.resource), one) for one in role.rights]
+    open_rights = {(zone, _key(levels)): one for levels, one in resources for zone in zones.of_resource(levels)}
     for draft in drafts:
         policy = draft.after
         one = open_rights.pop(draft.key, None) if _decides(policy) else None
@@ -227,7 +235,7 @@ def _with_rights(drafts: Sequence[_Draft], role: WantedRole, added: RoleMembers)
             )
     names = {(draft.after.name, draft.after.zone_name): draft.after for draft in drafts}
     for key, one in open_rights.items():
-        if taken := names.get((one.policy_name, "")):
+        if taken := names.get((one.policy_name, key[0])):
             why = "is not in effect for the resource it is wanted for; enable, rename or delete it"
             obstacles.append(f"policy {taken.id} `{taken.name}` {why}")
             continue
@@ -236,6 +244,7 @@ def _with_rights(drafts: Sequence[_Draft], role: WantedRole, added: RoleMembers)
             description="Made by ranger-cdap for roles; what it gives them is in its labels",
             resources=_levels(one.resource),
             policy_labels=[ROLE_LABEL],
+            zone_name=key[0],
         )
         given = _Draft(None, new, key).giving(role.name, one.accesses)
         after.append(given.recording(role.name, added, is_of_role=True))
@@ -244,7 +253,7 @@ def _with_rights(drafts: Sequence[_Draft], role: WantedRole, added: RoleMembers)
 
 def _decides(policy: Policy) -> bool:
     """Return true if Ranger refuses another policy on its resource, and it is always in effect."""
-    never = policy.policy_type or policy.zone_name or policy.validity_schedules or policy.additional_resources
+    never = policy.policy_type or policy.validity_schedules or policy.additional_resources
     return policy.is_enabled and not (never or policy.policy_priority or is_creators_policy(policy))
 
 
@@ -262,16 +271,23 @@ def _in_safe_order(steps: Iterable[Step]) -> list[Step]:
     return sorted(steps, key=lambda step: [StepChange.CREATE, StepChange.UPDATE, StepChange.DELETE].index(step.change))
 
 
-def _policy_steps(drafts: Iterable[_Draft]) -> Iterator[Step]:
+def _policy_steps(drafts: Iterable[_Draft], zones: PolicyZones) -> Iterator[Step]:
     for draft in drafts:
         before, after = draft.before, draft.after
         if after is before or (before is None and not after.policy_items):
             continue
         if draft.is_void:
-            yield Step(StepChange.DELETE, "policy", after.name, "nothing else is in it", there=draft.document)
+            why = "nothing else is in it"
+            yield Step(StepChange.DELETE, "policy", after.name, why, after.zone_name, there=draft.document)
         else:
             changed = _difference(before or replaced(after, policy_items=[]), after)
-            yield policy_step(before, after, draft.document, changed)
+            yield policy_step(before, after, draft.document, changed + _borders(zones.of_resource(after.resources)))
+
+
+def _borders(zones: Sequence[str]) -> str:
+    """Return a clause on a resource that is only partly in security zones; empty if all of it is on one side."""
+    names = ", ".join(f"`{name}`" for name in zones if name)
+    return f"; part of the resource is in security zone {names}, with a policy of its own" if len(zones) > 1 else ""
 
 
 def _difference(before: Policy, after: Policy) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ranger_cdap.ranger.changes.step import Step, StepChange
 from ranger_cdap.ranger.client.ranger_roles import RoleRecord
+from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.role import RoleMember
 from ranger_cdap.tools.roles.role_plan import FoundRoles
 
@@ -20,10 +21,11 @@ class ValueRanger:
 
     roles: dict[str, RoleRecord] = field(default_factory=dict)
     policies: list[Json] = field(default_factory=list)
+    zones: dict[str, SecurityZoneInfo] = field(default_factory=dict)
 
     @property
     def found(self) -> FoundRoles:
-        return FoundRoles(dict(self.roles), [dict(one) for one in self.policies])
+        return FoundRoles(dict(self.roles), [dict(one) for one in self.policies], self.zones)
 
     def carry_out(self, steps: Sequence[Step], *, stop_after: int = 1000) -> None:
         for step in [one for one in steps if one.changes][:stop_after]:
@@ -56,7 +58,7 @@ class ValueRanger:
 
 
 def same_place(one: Json, other: Json) -> bool:
-    return bool(one["resources"] == other["resources"])
+    return bool(one["resources"] == other["resources"] and one.get("zoneName", "") == other.get("zoneName", ""))
 
 
 def items(policy: Json) -> list[Json]:
