@@ -79,6 +79,7 @@ __all__ = [
     "ServiceModel",
     "Tokens",
     "ValueTest",
+    "ZoneTable",
     "compile_element",
     "compile_resource",
     "compile_schedule",

@@ -23,6 +23,8 @@ from ranger_cdap.ranger.client.http import AdminHttp, is_addressable, segment
 from ranger_cdap.ranger.client.ranger_roles import RoleClient
 from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.decode import decode_policy
+from ranger_cdap.ranger_model.document import Document
+from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.json_text import decode
 from ranger_cdap.ranger_model.policy import Policy
 
@@ -30,6 +32,13 @@ Json = dict[str, Any]
 
 _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
+
+
+class _Zone(Document):
+    """A security zone, as far as it is about services."""
+
+    name: str = ""
+    services: dict[str, SecurityZoneInfo] = msgspec.field(default_factory=dict)
 
 
 class RangerAdmin:
@@ -168,13 +177,13 @@ class RangerAdmin:
 
     # Policies.
 
-    def list_policies(self, service: str) -> list[Policy]:
-        """Return all policies of a service, enabled or not, by id.
+    def list_policies(self, service: str, zone: str = "") -> list[Policy]:
+        """Return all policies of a service in a zone, or outside of all, enabled or not, by id.
 
         An account without rights in the service gets an empty list from Ranger, not an error.
         """
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
-        return list(self._policies(api, {}))
+        return list(self._policies(api, {"zoneName": zone} if zone else {}))
 
     def policy_documents(self, service: str) -> list[Json]:
         """Return all policies of a service, those of its security zones too, as JSON with all members.
@@ -182,16 +191,15 @@ class RangerAdmin:
         Ranger lists the policies of a zone only if asked for that zone.
         """
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
-        queries: list[Mapping[str, Any]] = [{}, *({"zoneName": name} for name in self._zones_of(service))]
+        queries: list[Mapping[str, Any]] = [{}, *({"zoneName": name} for name in self.security_zones(service))]
         raws = {policy.id: raw for query in queries for raw, policy in self._pages(api, query)}
         return [decode(raw, dict[str, Any]) for raw in raws.values()]
 
-    def _zones_of(self, service: str) -> Iterator[str]:
-        """Yield the names of the security zones that a service has resources in."""
-        for raw in _policy_list(self._http.fetch(RangerClient.FIND_ZONES, {})):
-            zone = decode(raw, dict[str, Any])
-            if isinstance(zone.get("name"), str) and service in (zone.get("services") or {}):
-                yield zone["name"]
+    def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
+        """Return the security zones that a service has resources in, by name, with these alone."""
+        answer = self._http.fetch(RangerClient.FIND_ZONES, {})
+        zones = decode(answer or b"", list[_Zone], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable"))
+        return {zone.name: zone.services[service] for zone in zones if service in zone.services}
 
     def create_policy_document(self, policy: Mapping[str, Any]) -> Json:
         """Create a policy from JSON, with members unknown to this project.
@@ -210,10 +218,10 @@ class RangerAdmin:
         """Return the policy with that id, of any service."""
         return self._find_policy(RangerClient.GET_POLICY_BY_ID.format_path({"id": policy_id}))
 
-    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
-        """Return the policy of a service with that guid."""
+    def policy_by_guid(self, service: str, guid: str, zone: str = "") -> Policy | None:
+        """Return the policy of a service with that guid in a zone, or outside of all."""
         api = endpoints.GET_POLICY_BY_GUID.format_path({"guid": segment(guid)})
-        return self._find_policy(api, {"serviceName": service})
+        return self._find_policy(api, {"serviceName": service} | ({"ZoneName": zone} if zone else {}))
 
     def policy_by_name(self, service: str, name: str) -> Policy | None:
         """Return the policy of a service with exactly that name.
