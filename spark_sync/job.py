@@ -17,6 +17,7 @@ from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.ranger_names import RangerNames
 from spark_sync.grants.rights_of_others import shown_rights
 from spark_sync.grants.writer import StepOutcome
+from spark_sync.grants.zones import all_policies
 from spark_sync.ingest.ingestion import Ingestion
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.fold import refold
@@ -101,7 +102,7 @@ def run_once(
             )
         outcomes, went_back, error = list[StepOutcome](), "", None
         with policy_rest(settings, ranger) as rest:
-            policies = cache(partial(rest.list_policies, planning.service))
+            policies = cache(partial(all_policies, rest, planning.service))
             try:
                 if ledger.compared != before:  # else the last run of this process has left it so
                     compare(ledger, policies(), planning.instance)

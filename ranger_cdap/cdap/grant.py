@@ -150,7 +150,7 @@ def items_of(grant: Grant, *, delegate_admin: bool, group: str = "") -> list[Pol
 def comparable(policy: Policy) -> Policy:
     """Return the policy without what Ranger adds, and with sorted access types, which it may reorder.
 
-    A policy that lists its resource several times counts as one that lists it twice.
+    A policy that lists its resource several times counts as one that lists it twice. Its zone cannot be edited.
     """
     items = [
         msgspec.structs.replace(item, accesses=sorted(item.accesses, key=lambda access: access.type))
@@ -165,6 +165,7 @@ def comparable(policy: Policy) -> Policy:
         created_by=None,
         updated_by=None,
         update_time=None,
+        zone_name="",
         options={},
         policy_items=items,
         additional_resources=listed[:1] if all(each == policy.resources for each in listed) else listed,

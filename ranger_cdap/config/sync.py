@@ -101,6 +101,8 @@ class SyncSettings(Table, frozen=True):
     """A group that gets the same grant as the creator, like `cdap_{namespace}`; must contain `{namespace}`."""
     regrant: Literal["manual", "auto"] = "manual"
     """Grants decided by former settings: changed by `sync regrant` only, or `auto`: by every run."""
+    zones: Literal["ask", "follow"] = "ask"
+    """Grants that a new security zone comes over: moved by `sync rezone`, or `follow`: by every run."""
     rate: float = 0.0
     """Most requests per second to Ranger Admin; 0: no limit."""
     jars_dir: Path | None = None

@@ -28,8 +28,9 @@ def _creator(life: Life) -> str:
 
 
 def policy_text(life: Life) -> str:
-    """Return the id of the policy of a life; empty if the ledger has none."""
-    return str(life.policy_id) if life.policy_id >= 0 else ""
+    """Return the id of the policy of a life, and its security zone; empty if the ledger has none."""
+    where = f" in zone {life.zone}" if life.zone else ""
+    return f"{life.policy_id}{where}" if life.policy_id >= 0 else ""
 
 
 def terms_text(terms: GrantTerms | None) -> str:
@@ -64,6 +65,7 @@ def as_json(life: Life) -> dict[str, object]:
         "candidates": list(life.candidates),
         "accesses": list(life.accesses),
         "policy_id": life.policy_id if life.policy_id >= 0 else None,
+        "zone": life.zone or None,
         "reason": life.reason,
         "source": life.source,
         "event": line_of_event(life.event) or None,

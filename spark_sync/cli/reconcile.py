@@ -31,9 +31,10 @@ _SENTENCES: Final = {
     Drift.EDITED: "{policy} no longer gives {creator} their right, which a person took",
     Drift.OUTDATED: "the grant of {creator} is by former settings ({terms})",
     Drift.UNKNOWN: "exists, but the ledger does not know it: anyone who touches it may become its creator",
+    Drift.WRONG_ZONE: "{policy} of {creator} has no effect {where}: the entity is in another security zone",
     Drift.NO_SUCH_ENTITY: "does not exist, but {policy} gives rights on it, and on the next of that name, to {others}",
 }
-_COMMANDS: Final = {Drift.OUTDATED: "sync regrant", Drift.UNKNOWN: "sync baseline"}
+_COMMANDS: Final = {Drift.WRONG_ZONE: "sync rezone", Drift.OUTDATED: "sync regrant", Drift.UNKNOWN: "sync baseline"}
 
 
 @click.command(
@@ -123,6 +124,7 @@ def sentence(finding: DriftFinding) -> str:
         "creator": f"`{life.creator if life else ''}`",
         "state": life.state if life else "",
         "terms": terms_text(life.terms if life else None),
+        "where": f"in zone {policy.zone_name}" if policy and policy.zone_name else "outside of zones",
         "others": ", ".join(allows(policy)) if policy else "",
     }
     return _SENTENCES[finding.drift].format_map(named)

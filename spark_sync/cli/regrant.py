@@ -51,8 +51,10 @@ def regrant(invocation: Invocation, yes: bool, entities: tuple[EntityId, ...]) -
         raise report.error
 
 
-def print_regrant(invocation: Invocation, report: RegrantReport, *, sent: bool) -> None:
-    """Print the changes of a regrant, as they would be sent or were."""
+def print_regrant(
+    invocation: Invocation, report: RegrantReport, *, sent: bool, changing: str = "outdated grants"
+) -> None:
+    """Print the changes of a regrant, or of other grants, as they would be sent or were."""
     if report.went_back:
         invocation.console.print(report.went_back, style="red")
     if report.kept:
@@ -61,7 +63,7 @@ def print_regrant(invocation: Invocation, report: RegrantReport, *, sent: bool) 
         if report.planned:
             invocation.print_table(planned.HEAD, planned.rows(report.planned))
         advice = "; `--yes` sends them" if report.planned or report.kept else ""
-        invocation.console.print(f"nothing was sent; outdated grants: {len(report.planned)}{advice}")
+        invocation.console.print(f"nothing was sent; {changing}: {len(report.planned)}{advice}")
         return
     if report.outcomes:
         invocation.print_table(["change", "entity", "user", "access", "policy"], list(map(_row, report.outcomes)))

@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "lives": "spark_sync.cli.lives_list:lives",
     "reconcile": "spark_sync.cli.reconcile:reconcile",
     "regrant": "spark_sync.cli.regrant:regrant",
+    "rezone": "spark_sync.cli.rezone:rezone",
     "retry": "spark_sync.cli.overrides:retry",
     "assign": "spark_sync.cli.overrides:assign",
     "forget": "spark_sync.cli.overrides:forget",

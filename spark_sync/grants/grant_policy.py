@@ -75,6 +75,7 @@ def policy_for(life: Life, grant: Grant, *, service: str, delegate_admin: bool, 
         resources=resources_of(grant),
         policy_items=items_of(grant, delegate_admin=delegate_admin, group=group),
         policy_labels=[CREATORS_LABEL],
+        zone_name=life.zone,
     )
     return listed(as_copy(policy, life, life.copy), LISTED)
 

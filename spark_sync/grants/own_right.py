@@ -94,7 +94,7 @@ def touches(policy: Policy, resource: Mapping[str, str]) -> bool:
 
 
 def _matches(policy: Policy, resource: Mapping[str, str]) -> Iterator[MatchType]:
-    model = _model()
+    model = service_model()
     path = model.path_of(frozenset(resource)) or ()
     values = tuple(resource[level] for level in path)
     for one in (policy.resources, *policy.additional_resources):
@@ -103,5 +103,6 @@ def _matches(policy: Policy, resource: Mapping[str, str]) -> Iterator[MatchType]
 
 
 @cache
-def _model() -> ServiceModel:
+def service_model() -> ServiceModel:
+    """Return the model of our service definition."""
     return compile_service_def(msgspec.convert(service_definition(), ServiceDef))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -11,12 +11,14 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for, granted_resource
 from ranger_cdap.config.sync import OnDeletion
 from ranger_cdap.engine import AS_GIVEN, NameTransformation
+from ranger_cdap.engine.view import UNZONED
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, policy_for
 from spark_sync.grants.own_right import OwnRight
 from spark_sync.grants.resultant import Resultant, unchanged_accesses
+from spark_sync.grants.zones import Zones, blocked
 from spark_sync.ledger.grant_terms import NO_ACCESS_BY_PLUGIN, NO_ACCESS_BY_PROFILE
 from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, GrantTerms, Life, State
 
@@ -36,6 +38,7 @@ class PlanSettings:
     `gives`: the access types of a creator by the `profile`, by entity type; empty if grants need not follow it.
     `plugins`: those that may change them. `extra_group`: a group that gets the same access, with `{namespace}` replaced
     by the entity's; empty for none. `administrators`: names that Ranger shows for accounts of administrators.
+    `zones`: those of Ranger, `None` if they were not read; `follow_zones`: grants follow a zone that comes over them.
     """
 
     instance: str
@@ -50,6 +53,8 @@ class PlanSettings:
     profile: str = ""
     gives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     plugins: str = ""
+    zones: Zones | None = None
+    follow_zones: bool = False
 
     @property
     def terms(self) -> GrantTerms:
@@ -62,7 +67,8 @@ class CreateGrant:
     """Create this policy, or bring ours up to date, to give the life's creator their grant.
 
     `former`: contents of ours that may be replaced (`content_of`). `right`: what an edited policy of ours gives the
-    creator, so far. `terms`: those of the life once it is done.
+    creator, so far. `terms`: those of the life once it is done. `elsewhere`: the revocation of what the life may have
+    in other zones, once this is done.
     """
 
     life: Life
@@ -71,13 +77,15 @@ class CreateGrant:
     former: frozenset[str]
     right: OwnRight
     terms: GrantTerms | None
+    elsewhere: RevokePolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RevokePolicy:
     """Delete the policies of the life that have one of these contents, and take the right out of edited ones.
 
-    `policy`: the newest one of the life as it was written, without items. `done` is the resulting life.
+    `policy`: the newest one of the life as it was written, without items. `done` is the resulting life. `zones`: where
+    they may be.
     """
 
     life: Life
@@ -85,6 +93,7 @@ class RevokePolicy:
     contents: frozenset[str]
     right: OwnRight
     done: Life
+    zones: Sequence[str] = (UNZONED,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +147,16 @@ def _granting(life: Life, settings: PlanSettings) -> Step:
         return _revocation(life, life.become(State.KNOWN, reason=reason, terms=terms, **WITHOUT_GRANT), settings)
     if life.taken:
         return NoOp(life, life.become(State.BLOCKED, reason=life.taken))
+    if settings.zones is not None and (reason := blocked(life, settings.zones)):
+        return NoOp(life, life.become(State.BLOCKED, reason=reason))
     check_grantee(user, non_creators=settings.non_creators)
     grant = _grant(life, wanted, settings)
-    former = frozenset(former_contents(life, settings))
-    return CreateGrant(life, grant, _policy(life, grant, settings), former, own_right(life, settings, wanted), terms)
+    former, right = frozenset(former_contents(life, settings)), own_right(life, settings, wanted)
+    elsewhere = None
+    if life.moves:
+        others = _revocation(life, life, settings)
+        elsewhere = replace(others, zones=[zone for zone in others.zones if zone != life.zone])
+    return CreateGrant(life, grant, _policy(life, grant, settings), former, right, terms, elsewhere)
 
 
 def own_right(life: Life, settings: PlanSettings, wanted: tuple[str, ...] = ()) -> OwnRight:
@@ -186,11 +201,12 @@ def _terms(life: Life, settings: PlanSettings) -> GrantTerms:
     return replace(settings.terms, profile=life.terms.profile)
 
 
-def _revocation(life: Life, done: Life, settings: PlanSettings) -> Step:
+def _revocation(life: Life, done: Life, settings: PlanSettings) -> RevokePolicy:
     contents = frozenset(_contents(life, settings))
     nothing = Grant(granted_resource(life.entity, settings.instance), "", ())
     policy = replaced(_policy(life, nothing, replace(settings, extra_group="")), policy_items=[])
-    return RevokePolicy(life, policy, contents, own_right(life, settings), done)
+    zones = settings.zones.places_of(life) if settings.zones is not None else (life.zone,)
+    return RevokePolicy(life, policy, contents, own_right(life, settings), done, zones)
 
 
 def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:

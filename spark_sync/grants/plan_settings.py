@@ -46,6 +46,7 @@ def plan_settings(
         profile=settings.cdap.profile,
         gives={name: profile.resultant(name) for name in entity_types()},
         plugins=plugins,
+        follow_zones=sync.zones == "follow",
     )
 
 

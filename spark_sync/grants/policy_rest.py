@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
@@ -9,14 +10,18 @@ from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.client.sign_in import AccountSource
+from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.policy import Policy
 
 
 class PolicyRest(Protocol):
     """The part of `RangerAdmin` that writes and looks up policies."""
 
-    def list_policies(self, service: str) -> list[Policy]:
-        """Return all policies of a service that the account may see."""
+    def security_zones(self, service: str) -> Mapping[str, SecurityZoneInfo]:
+        """Return the security zones that a service has resources in, without their policies."""
+
+    def list_policies(self, service: str, zone: str = "") -> list[Policy]:
+        """Return all policies of a zone, or outside of all, that the account may see."""
 
     def create_policy(self, policy: Policy) -> Policy:
         """Create a policy."""
@@ -24,8 +29,8 @@ class PolicyRest(Protocol):
     def update_policy(self, policy: Policy) -> Policy:
         """Replace the policy with that id."""
 
-    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
-        """Return the policy with that guid."""
+    def policy_by_guid(self, service: str, guid: str, zone: str = "") -> Policy | None:
+        """Return the policy with that guid in a zone, or outside of all."""
 
     def delete_policy(self, policy_id: int) -> None:
         """Delete a policy."""

@@ -18,6 +18,7 @@ from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.rights_of_others import Audited, joined, may_revoke, revoke_rights
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import StepOutcome
+from spark_sync.grants.zones import placed, zones_of
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_UNREAD, Life, State
 
@@ -67,6 +68,10 @@ def push(
     if not (pending := ledger.lives(PUSH_STATES)):
         return Pushed([])
     executor = executor or StepExecutor(AT_A_TIME, PATIENCE)
+    zones = executor.retried(lambda: zones_of(planning, rest), lambda _: None)
+    if zones is None:
+        return Pushed([], executor.error)
+    planning = replace(planning, zones=zones)
     sent: list[StepOutcome] = []
     # Others lose their rights on a deleted entity before the creator of the next one gets theirs.
     ending = [life for life in pending if life.state is State.CLOSING]
@@ -80,7 +85,10 @@ def push(
     others = [life for life in pending if life.state is not State.CLOSING and life.entity not in stuck]
     while others:
         again: list[StepOutcome] = []
-        for outcome in executor.carry_out(_lanes(others, planning), rest):
+        # Recorded first: a run that is killed would else not know where their policies are.
+        placements = [LedgerChange(each, placed(each, zones)) for each in others]
+        ledger.record(change for change in placements if change.after != change.before)
+        for outcome in executor.carry_out(_lanes((each.life for each in placements), planning), rest):
             if outcome.again:
                 again.append(outcome)
                 continue

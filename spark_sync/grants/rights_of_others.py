@@ -32,9 +32,9 @@ _ROUNDS: Final = 3
 
 
 def by_entity(policies: Iterable[Policy], instance: str) -> dict[EntityId, list[Policy]]:
-    """Return the policies that allow someone something, by the entities that they name."""
+    """Return the policies outside of zones that allow someone something, by the entities that they name."""
     found: dict[EntityId, list[Policy]] = {}
-    for policy in filter(allows, policies):
+    for policy in (each for each in policies if not each.zone_name and allows(each)):
         for entity in entities_of(policy, instance):
             found.setdefault(entity, []).append(policy)
     return found

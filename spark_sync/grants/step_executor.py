@@ -10,10 +10,11 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from ranger_cdap.errors import (
     AdminFailed,
@@ -25,6 +26,8 @@ from ranger_cdap.errors import (
 from spark_sync.grants.plan import Step
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.writer import StepOutcome, carry_out
+
+_T = TypeVar("_T")
 
 TRIES: Final = 6
 """Most attempts of a step that meets concurrent modifications, or makes Ranger Admin fail."""
@@ -74,32 +77,34 @@ class StepExecutor:
     def _one_lane(self, lane: Lane, ranger: PolicyRest) -> list[StepOutcome]:
         done: list[StepOutcome] = []
         for step in lane:
-            if (outcome := self._with_retries(step, ranger)) is None:
+            retried = partial(carry_out, step, ranger), partial(_unchanged, step)
+            if (outcome := self.retried(*retried)) is None:
                 break
             done.append(outcome)
         return done
 
-    def _with_retries(self, step: Step, ranger: PolicyRest) -> StepOutcome | None:
-        """Return the outcome; an unchanged life with a reason if it cannot be done now; `None` if no step can."""
+    def retried(self, call: Callable[[], _T], failed: Callable[[RangerAdminError], _T | None]) -> _T | None:
+        """Return the result of a call; that of `failed` if it cannot succeed now; `None` if nothing can."""
         tries, deadline = 0, time.monotonic() + self.patience
         while not self._over.is_set():
             tries += 1
             try:
-                outcome = carry_out(step, ranger)
+                result = call()
             except ConflictingChange as e:
                 if tries >= TRIES:
-                    return _unchanged(step, e)
+                    return failed(e)
             except AdminUnreachable as e:
                 if time.monotonic() >= deadline:
                     self._stop(e)
             except (AdminFailed, UnexpectedAnswer) as e:
                 if tries >= TRIES or isinstance(e, UnexpectedAnswer):
-                    return self._failed_step(step, e)
+                    self._note_failure(e)
+                    return failed(e)
             except RangerAdminError as e:
                 self._stop(e)
             else:
                 self._failed = 0
-                return outcome
+                return result
             self._over.wait(_pause(tries))
         return None
 
@@ -108,13 +113,12 @@ class StepExecutor:
             self.error = self.error or error
         self._over.set()
 
-    def _failed_step(self, step: Step, error: RangerAdminError) -> StepOutcome:
+    def _note_failure(self, error: RangerAdminError) -> None:
         with self._lock:
             self._failed += 1
             self.error = self.error or error
         if self._failed >= FAILURES:
             self._over.set()
-        return _unchanged(step, error)
 
 
 def _unchanged(step: Step, error: RangerAdminError) -> StepOutcome:

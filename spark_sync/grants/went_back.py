@@ -116,12 +116,12 @@ def _healed(life: Life, there: Policy | None, left: Sequence[Policy | None], ins
             older = there
         if older is None:
             return life
-        if content_of(older) == life.written:
+        if content_of(older) == life.written and older.zone_name == life.zone:
             return replace(life, **seen(older))
         return life.become(State.PENDING, reason="", policy_id=older.id, policy_version=-1)
     back = there if _is_revoked(life) or life.state is State.KNOWN else older
     back = back or (left[-1] if _is_of_before(life, left) else None)
-    back = back or next((each for each in left if each and _gives(each, life, instance)), None)
+    back = back or next((each for each in left if each and gives(each, life, instance)), None)
     if back is None or life.is_left_to_people or life.reason == RELEASED or not life.holder:
         return life
     unproven: dict[str, Any] = {"policy_id": back.id, "policy_version": -1}
@@ -132,7 +132,7 @@ def _healed(life: Life, there: Policy | None, left: Sequence[Policy | None], ins
     return life.become(State.PENDING, reason="", **unproven)
 
 
-def _gives(policy: Policy, life: Life, instance: str) -> bool:
+def gives(policy: Policy, life: Life, instance: str) -> bool:
     """Return whether a policy has any right of the creator, and none that people left in it or gave since."""
     resource, right = granted_resource(life.entity, instance), OwnRight(life.holder, frozenset(ACCESS_TYPES))
     return FORMER_LABEL not in policy.policy_labels and touches(policy, resource) and right.is_in(policy)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from ranger_cdap.cdap.grant import CREATORS_LABEL, FORMER_LABEL, MOST_COPIES
-from ranger_cdap.errors import ConflictingChange, NotFound, RequestRejected
+from ranger_cdap.errors import AccessForbidden, ConflictingChange, NotFound, RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import (
@@ -24,6 +24,7 @@ from spark_sync.grants.own_right import covers, given, touches
 from spark_sync.grants.plan import WITHOUT_GRANT, CreateGrant, NoOp, RevokePolicy, Step
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.refusals import NAME_TAKEN, is_taken, unknown_principal
+from spark_sync.grants.zones import forbidden
 from spark_sync.ledger.life import Life, State
 
 
@@ -50,6 +51,8 @@ def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
     match step:
         case CreateGrant():
             life = _create(step, ranger)
+            if life.state is State.APPLIED and step.elsewhere is not None:
+                life = _moved(life, step.elsewhere, ranger)
             return StepOutcome(step, life, again=life.copy > step.life.copy)
         case RevokePolicy() if step.done.is_open and (seen := _seen_before(step, ranger)).taken != step.life.taken:
             return StepOutcome(step, seen, again=True)
@@ -76,7 +79,7 @@ def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
                 return _applied(step, ranger.create_policy(policy))
             except (RequestRejected, ConflictingChange) as e:  # perhaps since there is one with our guid
                 refusal = e
-        ours = ranger.policy_by_guid(policy.service, policy.guid)
+        ours = ranger.policy_by_guid(policy.service, policy.guid, life.zone)
         if ours is None:
             if refusal is None:
                 return deleted_manually(life)
@@ -88,9 +91,21 @@ def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
             return _bring_up_to_date(step, ours, policy, ranger)
     except RequestRejected as e:
         return _refused(step, e)
+    except AccessForbidden:
+        if not life.zone:
+            raise
+        return life.become(State.BLOCKED, reason=forbidden(life.zone))
     if life.copy + 1 == MOST_COPIES:
         return life.become(State.FAILED, reason=f"people moved {MOST_COPIES} of its policies to other resources")
     return life.become(State.PENDING, reason="", copy=life.copy + 1, **WITHOUT_GRANT)
+
+
+def _moved(life: Life, elsewhere: RevokePolicy, ranger: PolicyRest) -> Life:
+    """Return a life with its grant once nothing of it is in other zones, or blocked if something cannot be removed."""
+    left, _ = _revoke(elsewhere, ranger)
+    if left.state is State.BLOCKED:
+        return life.become(State.BLOCKED, reason=left.reason)
+    return replace(life, moves=False)
 
 
 def _beside_others(send: Callable[[Policy], Policy], policy: Policy, times: int) -> Policy:
@@ -159,7 +174,7 @@ def _seen_before(step: RevokePolicy, ranger: PolicyRest) -> Life:
     if life.is_from_backup:
         return life
     written = as_copy(step.policy, life, life.copy)
-    ours = ranger.policy_by_guid(written.service, written.guid)
+    ours = ranger.policy_by_guid(written.service, written.guid, life.zone)
     if ours is None or FORMER_LABEL in ours.policy_labels or not covers(ours, _resource(step)):
         return life
     taken = "" if content_of(ours) in step.contents else step.right.taken_from(ours)
@@ -173,30 +188,37 @@ def _revoke(step: RevokePolicy, ranger: PolicyRest) -> tuple[Life, bool]:
     another policy. Its version is recorded, so that an older one shows that Ranger went back.
     """
     life, done, revoked = step.life, step.done, False
-    for copy in range(MOST_COPIES):
-        written = as_copy(step.policy, life, copy)
-        ours = ranger.policy_by_guid(written.service, written.guid)
-        if ours is not None and ours.id is not None:
-            try:
-                rest = answer = _rest(step, ours, written)
-                if rest is None:
-                    ranger.delete_policy(ours.id)
-                elif rest is not ours:
-                    answer = ranger.update_policy(rest)
-                    if lost := overwritten(ours, answer):
-                        return life.become(life.stuck_state, reason=lost), True
-            except NotFound:  # deleted concurrently, as wanted
-                rest = answer = ours
-            except RequestRejected as e:
-                return life.become(life.stuck_state, reason=str(e)), revoked
-            revoked = revoked or rest is not ours
-            if answer is not None and copy + 1 >= life.copy:
-                done = replace(done, copy=max(copy + 1, life.copy), **seen(answer) | {"policy_id": -1})
-            if rest is not None and rest is not ours and not rest.is_enabled:
-                done = replace(done, reason=f"policy {ours.id} (`{ours.name}`) has no items left and is disabled")
-        if copy >= life.copy and (ours is None or touches(ours, _resource(step))):
-            break
+    for copy, written, ours in _policies_of(step, ranger):
+        try:
+            rest = answer = _rest(step, ours, written)
+            if rest is None:
+                ranger.delete_policy(ours.id or -1)
+            elif rest is not ours:
+                answer = ranger.update_policy(rest)
+                if lost := overwritten(ours, answer):
+                    return life.become(life.stuck_state, reason=lost), True
+        except NotFound:  # deleted concurrently, as wanted
+            rest = answer = ours
+        except RequestRejected as e:
+            return life.become(life.stuck_state, reason=str(e)), revoked
+        revoked = revoked or rest is not ours
+        if answer is not None and copy + 1 >= life.copy:
+            done = replace(done, copy=max(copy + 1, life.copy), **seen(answer) | {"policy_id": -1})
+        if rest is not None and rest is not ours and not rest.is_enabled:
+            done = replace(done, reason=f"policy {ours.id} (`{ours.name}`) has no items left and is disabled")
     return done, revoked
+
+
+def _policies_of(step: RevokePolicy, ranger: PolicyRest) -> Iterator[tuple[int, Policy, Policy]]:
+    """Yield the policies of a life that are in Ranger: the number, as it was written, as it is."""
+    for zone in step.zones:
+        for copy in range(MOST_COPIES):
+            written = as_copy(step.policy, step.life, copy)
+            ours = ranger.policy_by_guid(written.service, written.guid, zone)
+            if ours is not None and ours.id is not None:
+                yield copy, written, ours
+            if copy >= step.life.copy and (ours is None or touches(ours, _resource(step))):
+                break
 
 
 def _rest(step: RevokePolicy, ours: Policy, written: Policy) -> Policy | None:

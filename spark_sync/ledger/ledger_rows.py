@@ -69,6 +69,8 @@ LIVES: Final = pa.schema(
         *_fields(_TEXTS, "versions"),
         *_fields(_TEXT, "taken"),
         *_fields(pa.int32(), "copy"),
+        *_fields(_TEXT, "zone"),
+        *_fields(pa.bool_(), "moves"),
         pa.field(
             "terms",
             pa.struct(
@@ -98,7 +100,8 @@ NOTES: Final = pa.schema([*_fields(_TEXT, "instance", "name", "value"), *_fields
 
 LIFE_FIELDS: Final = (
     *("number", "creator", "state", "reason", "accesses", "policy_id", "policy_version", "source", "event", "applied"),
-    *("written", "certain", "candidates", "former", "revoke", "versions", "taken", "copy", "terms"),
+    *("written", "certain", "candidates", "former", "revoke", "versions", "taken", "copy", "zone", "moves"),
+    "terms",
 )
 """Columns of `LIVES` that are fields of a life."""
 
@@ -117,6 +120,8 @@ def life_of(row: Row) -> Life:
             "begun": _position(row, "begun", after_creations=False),
             "ended": None if row["ended"] is None else _position(row, "ended", after_creations=True),
             **{name: row[name] for name in LIFE_FIELDS},
+            "zone": row["zone"] or "",  # a ledger of before zones has neither
+            "moves": bool(row["moves"]),
         },
         Life,
     )

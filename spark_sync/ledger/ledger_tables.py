@@ -156,9 +156,12 @@ class LedgerTables:
 
     def _opened(self, name: str, schema: pa.Schema) -> DeltaTable:
         with _errors(self._directory), _private_files():
-            return DeltaTable.create(
-                self._directory / name, Schema.from_arrow(schema), mode="ignore", configuration=_CONFIGURATION
-            )
+            wanted = Schema.from_arrow(schema)
+            table = DeltaTable.create(self._directory / name, wanted, mode="ignore", configuration=_CONFIGURATION)
+            known = {field.name for field in table.schema().fields}
+            if new := [field for field in wanted.fields if field.name not in known]:
+                table.alter.add_columns(new)
+            return table
 
 
 @dataclass(frozen=True, slots=True)

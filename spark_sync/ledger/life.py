@@ -83,6 +83,10 @@ NOT_BY_REQUEST: Final = ("", MANUAL)
 """The sources of lives without a request: the baseline and manual overrides."""
 
 
+WAITS_FOR_ZONE: Final = "zone "
+"""The beginning of the reason of a blocked life whose grant is not in its entity's zone; stored in the ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class GrantTerms:
     """Settings that a grant was decided by, beside the access types.
@@ -128,7 +132,8 @@ class Life:
     contested. `revoke`: a contested or suspended life may still have a grant in Ranger. `versions`: those of the
     inventory, `None` if it lists none. `terms`: the settings that decided
     the grant, `None` if they are not recorded, as those of an adopted grant. `taken`: how a person took the grant away,
-    so that it is not written again. `copy`: the number of the life's policies that became a person's.
+    so that it is not written again. `copy`: the number of the life's policies that became a person's. `zone`: the
+    security zone of its policy, empty outside of zones; `moves`: policies of the life may also be in others.
     """
 
     entity: EntityId
@@ -153,6 +158,8 @@ class Life:
     terms: GrantTerms | None = None
     taken: str = ""
     copy: int = 0
+    zone: str = ""
+    moves: bool = False
 
     def become(self, state: State, **changes: Any) -> Life:
         """Return the life in another state, with further changes.
@@ -173,6 +180,11 @@ class Life:
     def is_from_backup(self) -> bool:
         """Return whether Ranger went back since: nothing in its policy proves what people did, until it is removed."""
         return self.policy_id >= 0 and self.policy_version < 0
+
+    @property
+    def waits_for_zone(self) -> bool:
+        """Return whether the grant has no effect where it is, until a person or the zone's administrator decides."""
+        return self.state is State.BLOCKED and self.reason.startswith(WAITS_FOR_ZONE)
 
     @property
     def is_left_to_people(self) -> bool:

@@ -20,6 +20,7 @@ from spark_sync.grants.grant_policy import content_of, former_guids, guid_of, ma
 from spark_sync.grants.plan import PlanSettings, own_right, sent_contents
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.grants.rights_of_others import by_entity
+from spark_sync.grants.zones import blocked, placed
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import GRANTING_STATES, RELEASED, Life, State
 
@@ -34,7 +35,8 @@ class Drift(StrEnum):
     `unrecorded`: our policy that the ledger does not record. `stale`: one of a life that has ended. `entity_deleted`: a
     grant whose entity is not in the inventory. `missing`: our policy was deleted manually. `edited`: a person
     took the creator's right out of it. `outdated`: a grant by former settings. `unknown`: an entity that the ledger
-    does not know. `no_such_entity`: rights of others on an entity that does not exist.
+    does not know. `no_such_entity`: rights of others on an entity that does not exist. `wrong_zone`: a grant without
+    effect, as its entity is in another security zone.
     """
 
     UNRECORDED = "unrecorded"
@@ -45,6 +47,7 @@ class Drift(StrEnum):
     OUTDATED = "outdated"
     UNKNOWN = "unknown"
     NO_SUCH_ENTITY = "no-such-entity"
+    WRONG_ZONE = "wrong-zone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ def survey(
     by_guid = {guid_of(life, settings.instance): life for life in lives}
     recorded = ((policy, by_guid.get(policy.guid)) for policy in policies)
     for policy, life in (*recorded, *unrecorded(lives, policies, settings.instance)):
-        if life:
+        if life and (policy.zone_name == life.zone or life.number not in ours.get(life.entity, ())):
             ours.setdefault(life.entity, {})[life.number] = policy
     listed = frozenset(inventory.entities) if inventory else frozenset[EntityId]()
     others = by_entity(policies, settings.instance)
@@ -182,13 +185,17 @@ def _of_lives(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
             continue
         if facts.listed is False and life.begun.time < facts.taken:
             yield DriftFinding(Drift.ENTITY_DELETED, facts, life.number, life, policy)
-        elif _is_missing(life, facts):
+        elif _is_missing(life, facts, settings):
             yield DriftFinding(Drift.MISSING, facts, life.number, life)
         elif policy is not None and _is_edited(life, policy, settings):
             yield DriftFinding(Drift.EDITED, facts, life.number, life, policy)
+        elif policy is not None and settings.zones and blocked(placed(life, settings.zones), settings.zones):
+            yield DriftFinding(Drift.WRONG_ZONE, facts, life.number, life, policy)
 
 
-def _is_missing(life: Life, facts: Facts) -> bool:
+def _is_missing(life: Life, facts: Facts, settings: PlanSettings) -> bool:
+    if settings.zones and life.zone not in ("", *settings.zones.names):
+        return False  # it went with its zone
     if life.state is State.PENDING and not life.accesses:
         return False  # a killed run deleted it; the next one records that
     return life.policy_id >= 0 and life.number not in facts.policies

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import EntityId
@@ -15,6 +16,7 @@ from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest, policy_rest
 from spark_sync.grants.rights_of_others import by_entity
+from spark_sync.grants.zones import all_policies, zones_of
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Drift, Facts, drift_of, named_entity, survey, unrecorded
 from spark_sync.reconcile.manual import manual_ledger
@@ -47,7 +49,8 @@ def reconcile(
     planning = plan_settings(settings)
     with manual_ledger(settings) as ledger:
         with policy_rest(settings, ranger) as rest:
-            policies = rest.list_policies(planning.service)
+            planning = replace(planning, zones=zones_of(planning, rest))
+            policies = all_policies(rest, planning.service)
             lives = (
                 lives_to_compare(ledger, policies, planning.instance, entities)
                 if inventory is None
@@ -94,8 +97,8 @@ def gather_facts(
     """
     known = survey(lives, policies, inventory, settings)
     found = (f for facts in known if not entities or facts.entity in entities for f in drift_of(facts, settings))
-    missing = (guid_of(f.life, settings.instance) for f in found if f.drift is Drift.MISSING and f.life)
-    looked_up = [there for guid in missing if (there := ranger.policy_by_guid(settings.service, guid))]
+    missing = ((guid_of(f.life, settings.instance), f.life.zone) for f in found if f.drift is Drift.MISSING and f.life)
+    looked_up = [there for guid in missing if (there := ranger.policy_by_guid(settings.service, *guid))]
     if looked_up:
         known = survey(lives, [*policies, *looked_up], inventory, settings)
     for entity in set(entities) - {facts.entity for facts in known}:

@@ -21,6 +21,7 @@ from spark_sync.grants.policy_rest import PolicyRest, policy_rest
 from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.grants.writer import StepOutcome
+from spark_sync.grants.zones import all_policies
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Facts
@@ -70,7 +71,7 @@ def regrant(
     """
     with manual_ledger(settings) as ledger, policy_rest(settings, ranger) as rest:
         planning = plan_settings(settings)
-        policies, went_back = rest.list_policies(planning.service), ""
+        policies, went_back = all_policies(rest, planning.service), ""
         if send:
             # A push would take for a person's edit what a restore of Ranger changed.
             changed, went_back = look(ledger, rest, planning, policies)

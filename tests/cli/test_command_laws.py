@@ -57,7 +57,7 @@ ASKED_ELSEWHERE = {
     "shadow report",
     "extension", "units",
     "sync run", "sync inventory", "sync repair", "sync baseline", "sync status", "sync lives",
-    "sync reconcile", "sync regrant", "sync retry", "sync assign", "sync forget",
+    "sync reconcile", "sync regrant", "sync rezone", "sync retry", "sync assign", "sync forget",
 }  # fmt: skip
 
 

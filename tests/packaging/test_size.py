@@ -7,10 +7,10 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_312,
-    "commands": 45,
-    "options": 132,
-    "settings": 151,
+    "statements": 33_412,
+    "commands": 46,
+    "options": 134,
+    "settings": 152,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,
 }

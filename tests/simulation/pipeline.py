@@ -12,6 +12,7 @@ from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.errors import RequestRejected
 from ranger_cdap.ranger_model.document import replaced
+from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.push import Pushed, push
@@ -78,7 +79,10 @@ class MemoryRanger:
         self.policies[policy.id] = replaced(policy, version=version)
         return self.policies[policy.id]
 
-    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
+    def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
+        return {}
+
+    def policy_by_guid(self, service: str, guid: str, zone: str = "") -> Policy | None:
         return next((policy for policy in self.policies.values() if policy.guid == guid), None)
 
     def delete_policy(self, policy_id: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.main import main
 from ranger_cdap.errors import AccessForbidden, InvalidInput
+from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.cli import status as status_command
 from spark_sync.cli.lives_text import print_changes
@@ -33,10 +34,13 @@ class Listed:
     def __init__(self, *policies: Policy, hidden: Policy | None = None, forbidden: bool = False) -> None:
         self._policies, self._hidden, self._forbidden = policies, hidden, forbidden
 
-    def list_policies(self, service: str) -> list[Policy]:
+    def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
+        return {}
+
+    def list_policies(self, service: str, zone: str = "") -> list[Policy]:
         return list(self._policies)
 
-    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
+    def policy_by_guid(self, service: str, guid: str, zone: str = "") -> Policy | None:
         if self._forbidden:
             raise AccessForbidden("the account lacks a right")
         return self._hidden if self._hidden and self._hidden.guid == guid else None

@@ -138,7 +138,7 @@ class Watched:
 
     @property
     def writes(self) -> list[str]:
-        return [name for name in self.names if name.split("_")[0] not in ("policy", "policies")]
+        return [name for name in self.names if name.split("_")[0] not in ("policy", "policies", "security")]
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         request = getattr(self._ranger, name)

@@ -12,6 +12,7 @@ from msgspec.structs import replace as replaced
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.errors import NotFound, RequestRejected
+from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
@@ -93,14 +94,17 @@ class RangerInMemory:
         self.policies[policy.id] = new
         return new
 
-    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
+    def policy_by_guid(self, service: str, guid: str, zone: str = "") -> Policy | None:
         return next((policy for policy in self.policies.values() if policy.guid == guid), None)
 
     def delete_policy(self, policy_id: int) -> None:
         if self.policies.pop(policy_id, None) is None:
             raise NotFound("no such policy")
 
-    def list_policies(self, service: str) -> list[Policy]:
+    def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
+        return {}
+
+    def list_policies(self, service: str, zone: str = "") -> list[Policy]:
         return list(self.policies.values())
 
     def holdings(self) -> set[tuple[str, str, str]]:

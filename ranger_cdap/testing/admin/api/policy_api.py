@@ -81,11 +81,11 @@ def get_policy(call: AdminCall) -> ServerResponse:
 
 
 def get_policy_by_guid(call: AdminCall) -> ServerResponse:
-    """GET one by guid; of the service named by `serviceName`, or of any."""
-    wanted = call.query.get("serviceName")
+    """GET one by guid in a zone, or outside; of the service named by `serviceName`, or of any."""
+    wanted, zone = call.query.get("serviceName"), call.query.get("ZoneName", "")
     for service in call.tables.services():
         if wanted in (None, service.name):
-            stored = call.tables.policy_by_guid(service.stamp.id, call.path["guid"])
+            stored = call.tables.policy_by_guid(service.stamp.id, call.path["guid"], zone)
             if stored is not None:
                 require_policy_reader(call, service, stored.document)
                 return json_response(stored.to_json())

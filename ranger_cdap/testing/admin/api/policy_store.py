@@ -67,7 +67,7 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
             f"Policy name should not be longer than {MAX_NAME_LENGTH} characters",
             field="policy name",
         )
-    if old is None and policy.guid and call.tables.policy_by_guid(service.stamp.id, policy.guid):
+    if old is None and policy.guid and call.tables.policy_by_guid(service.stamp.id, policy.guid, policy.zone_name):
         raise refuse('ERROR: duplicate key value violates unique constraint "x_policy_uk_guid_service_zone"', code=1)
     _require_known_principals(call, policy)
     _refuse_unknown_conditions(policy, definition.document, service)

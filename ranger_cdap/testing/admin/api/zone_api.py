@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import product
 
+import msgspec
+
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.api.policy_store import add_default_policies
 from ranger_cdap.testing.admin.model.documents import Zone
@@ -18,6 +20,7 @@ from ranger_cdap.testing.admin.model.responses import (
     refuse_invalid,
 )
 from ranger_cdap.testing.admin.model.validation import failure
+from ranger_cdap.testing.admin.rules.policy_rules import kept_signature
 from ranger_cdap.testing.admin.store.records import StoredService
 from ranger_cdap.testing.admin.store.zone_tables import StoredZone
 
@@ -48,16 +51,18 @@ def create_zone(call: AdminCall) -> ServerResponse:
 
 
 def update_zone(call: AdminCall) -> ServerResponse:
-    """PUT by id; a service that leaves the zone loses its policies there. The name cannot change."""
+    """PUT by id; a service that leaves the zone loses its policies there. Policies follow a new name of their zone."""
     old, zone = _of_path(call), call.read(Zone, "RangerSecurityZone")
-    if zone.name != old.name:
-        raise refuse("a security zone is not renamed: delete it and create another", code=1)
+    same = call.tables.zones.by_name(zone.name)
+    if same is not None and same.stamp.id != old.stamp.id:
+        raise refuse_invalid([failure(3036, same.stamp.id)])
     services = _checked(call, zone, old)
     call.tables.zones.update(old.stamp.id, zone, call.caller.shown_name, call.now)
     for name in old.document.services.keys() - zone.services.keys():
         _leave(call, old, name)
     for service in services:
         if service.name in old.document.services:
+            _rename(call, service, old.name, zone.name)
             call.tables.raise_policy_version(service.stamp.id, call.now)
         else:
             _enter(call, zone, service)
@@ -78,6 +83,12 @@ def _enter(call: AdminCall, zone: Zone, service: StoredService) -> None:
     if definition is not None:
         add_default_policies(call, service, definition.document, zone.name)
     call.tables.raise_policy_version(service.stamp.id, call.now)
+
+
+def _rename(call: AdminCall, service: StoredService, old: str, new: str) -> None:
+    for stored in call.tables.policies(service.stamp.id, zone=old) if new != old else ():
+        policy = msgspec.structs.replace(stored.document, zone_name=new)
+        call.tables.update_policy(service, stored, policy, kept_signature(policy), call.caller.shown_name, call.now)
 
 
 def _leave(call: AdminCall, zone: StoredZone, name: str) -> None:

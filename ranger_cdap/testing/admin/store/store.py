@@ -17,7 +17,7 @@ from ranger_cdap.testing.admin.store.plugin_list import PluginList
 from ranger_cdap.testing.admin.store.tables import Tables
 
 _APPLICATION_ID = 0x52414E47
-_SCHEMA_VERSION = 9
+_SCHEMA_VERSION = 10
 _SCHEMA = """
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL, update_time INTEGER NOT NULL) STRICT;
 CREATE TABLE definition (
@@ -35,7 +35,7 @@ CREATE TABLE policy (
     created_by TEXT, updated_by TEXT, create_time INTEGER NOT NULL, update_time INTEGER NOT NULL, body BLOB NOT NULL,
     service_id INTEGER NOT NULL REFERENCES service (id) ON DELETE CASCADE,
     zone TEXT NOT NULL, is_enabled INTEGER NOT NULL, signature TEXT NOT NULL,
-    UNIQUE (service_id, zone, name), UNIQUE (service_id, guid)
+    UNIQUE (service_id, zone, name), UNIQUE (service_id, zone, guid)
 ) STRICT;
 CREATE UNIQUE INDEX policy_signature ON policy (service_id, zone, signature) WHERE is_enabled;
 CREATE TABLE zone (

@@ -164,9 +164,9 @@ class Tables(SqlTables):
         """Return the one with that name, case-sensitive."""
         return self._one(_policy, _POLICIES + "WHERE service_id = ? AND name = ? AND zone = ?", service_id, name, zone)
 
-    def policy_by_guid(self, service_id: int, guid: str) -> StoredPolicy | None:
-        """Return the one with that guid."""
-        return self._one(_policy, _POLICIES + "WHERE service_id = ? AND guid = ?", service_id, guid)
+    def policy_by_guid(self, service_id: int, guid: str, zone: str) -> StoredPolicy | None:
+        """Return the one with that guid, which another zone may have too."""
+        return self._one(_policy, _POLICIES + "WHERE service_id = ? AND guid = ? AND zone = ?", service_id, guid, zone)
 
     def policy_by_signature(self, service_id: int, signature: str, zone: str) -> StoredPolicy | None:
         """Return the enabled one with exactly these resources."""
@@ -200,9 +200,12 @@ class Tables(SqlTables):
         was = old.stamp
         stamp = Stamp(was.id, policy.guid, was.version + 1, was.created_by, author, was.create_time, now)
         self._connection.execute(
-            "UPDATE policy SET name = ?, guid = ?, version = ?, updated_by = ?, update_time = ?, is_enabled = ?,"
-            " signature = ? WHERE id = ?",
-            (policy.name, policy.guid, stamp.version, author, now, int(policy.is_enabled), signature, was.id),
+            "UPDATE policy SET name = ?, guid = ?, version = ?, updated_by = ?, update_time = ?, zone = ?,"
+            " is_enabled = ?, signature = ? WHERE id = ?",
+            (
+                *(policy.name, policy.guid, stamp.version, author, now, policy.zone_name),
+                *(int(policy.is_enabled), signature, was.id),
+            ),
         )
         return self._write_policy(service, StoredPolicy(stamp, signature, b""), policy)
 

@@ -69,10 +69,10 @@ class ZoneTables(SqlTables):
         )
 
     def update(self, zone_id: int, zone: Zone, author: str | None, now: int) -> None:
-        """Replace one; its name stays."""
+        """Replace one."""
         self._connection.execute(
-            "UPDATE zone SET updated_by = ?, update_time = ?, body = ? WHERE id = ?",
-            (author, now, msgspec.json.encode(zone), zone_id),
+            "UPDATE zone SET name = ?, updated_by = ?, update_time = ?, body = ? WHERE id = ?",
+            (zone.name, author, now, msgspec.json.encode(zone), zone_id),
         )
 
     def delete(self, zone_id: int) -> None:

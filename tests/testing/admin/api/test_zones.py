@@ -108,6 +108,26 @@ def test_the_apache_ranger_client_makes_and_changes_zones(cdapdev: Caller) -> No
     assert client.find_security_zones() == []
 
 
+def test_a_guid_is_taken_in_its_zone_only_and_looked_up_there(zoned: Caller) -> None:
+    guid = "0d047247-bafe-4cf8-8e9b-d5d377284b2d"
+    for where in ({}, {"zoneName": "finance"}):
+        assert zoned("POST", f"{V2}/policy", policy("p", "fin1", guid=guid, **where))[0] == 200
+        assert zoned("POST", f"{V2}/policy", policy("q", "fin2", guid=guid, **where))[0] == 400
+    path = f"{V2}/policy/guid/{guid}?serviceName=cdapdev"
+    assert "zoneName" not in zoned("GET", path)[1]
+    assert zoned("GET", f"{path}&ZoneName=finance")[1]["zoneName"] == "finance"
+    assert zoned("GET", f"{path}&ZoneName=other")[0] == 404
+
+
+def test_policies_keep_their_ids_when_their_zone_is_renamed(zoned: Caller) -> None:
+    made = zoned("POST", f"{V2}/policy", policy("p", "fin1", zoneName="finance"))[1]
+    found = zoned("GET", f"{ZONES}/name/finance")[1]
+    assert zoned("PUT", f"{ZONES}/{found['id']}", found | {"name": "money"})[0] == 200
+    (moved,) = zoned("GET", f"{V2}/service/cdapdev/policy?zoneName=money")[1]
+    assert (moved["id"], moved["guid"], moved["zoneName"]) == (made["id"], made["guid"], "money")
+    assert [row["name"] for row in download(zoned)[1]["securityZones"]["money"]["policies"]] == ["p"]
+
+
 REFUSED = [
     # the zone, a part of the text
     (zone(), "error code[3036]"),

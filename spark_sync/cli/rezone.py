@@ -1,0 +1,41 @@
+"""`ranger-cdap sync rezone`: move existing grants into the security zone that came over them."""
+
+from __future__ import annotations
+
+import click
+
+from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
+from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from spark_sync.cli.regrant import print_regrant, to_json
+from spark_sync.preflight import check_ledger
+
+
+@click.command(
+    cls=Command,
+    examples=("ranger-cdap sync rezone --zone finance", "ranger-cdap sync rezone --zone finance --yes"),
+    exits={
+        ExitCode.OK: "the moves are shown or, with --yes, sent",
+        ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
+    },
+)
+@click.option("--zone", metavar="NAME", required=True, help="The zone in Ranger.")
+@click.option("--yes", is_flag=True, help="Send the moves, and everything else that is pending.")
+@pass_invocation
+def rezone(invocation: Invocation, zone: str, yes: bool) -> None:
+    """Move grants that a security zone came over into it; without --yes only show them.
+
+    In the zone they are in effect again. A policy that was edited manually stays where it is, without the creator.
+    """
+    settings = invocation.settings
+    check_ledger(settings.sync.state_dir)
+    from spark_sync.reconcile.rezone import rezone as move
+
+    with invocation.messages.status("comparing grants with the zones") as shown:
+        report = move(settings, zone, send=yes, progress=shown.update)
+    if invocation.as_json:
+        invocation.print_json(to_json(report))
+    else:
+        print_regrant(invocation, report, sent=yes, changing=f"grants to move into zone {zone}")
+    if report.error:
+        raise report.error

@@ -1,0 +1,146 @@
+"""`Zones`: the security zone in which a grant has an effect, by the engine's own table. Pure, except for reading.
+
+Law: a grant is written into the zone of its entity, where alone it decides. A zone that comes over an existing grant is
+its administrator's decision, so the life waits for one; a grant that is in no zone any more is written outside again.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ranger_cdap.cdap.entity import EntityId, to_resource
+from ranger_cdap.engine.view import UNREADABLE_ZONE, UNZONED, ZoneTable
+from ranger_cdap.errors import UnsafeGrant
+from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.own_right import service_model
+from spark_sync.grants.policy_rest import PolicyRest
+from spark_sync.ledger.life import DOUBTED_STATES, GRANTING_STATES, WAITS_FOR_ZONE, Life, State
+
+if TYPE_CHECKING:
+    from spark_sync.grants.plan import PlanSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Zones:
+    """The zones of a service. `follow`: grants follow a zone that comes over them."""
+
+    table: ZoneTable
+    names: frozenset[str]
+    instance: str
+    follow: bool = False
+
+    def of(self, entity: EntityId) -> str:
+        """Return the zone whose policies decide on an entity; empty for those outside all zones, as above a zone.
+
+        Raises:
+            UnsafeGrant: no zone is certain, so a grant might have no effect.
+        """
+        resource = to_resource(entity, self.instance)
+        path = service_model().path_of(frozenset(resource)) or ()
+        found = self.table.of(path, tuple(resource[level] for level in path))
+        if not found or UNZONED in found:
+            return UNZONED
+        if found[0] == UNREADABLE_ZONE:
+            raise UnsafeGrant(
+                f"{WAITS_FOR_ZONE}unknown: it may be in a zone with an unreadable resource, where everything is denied;"
+                " correct that zone in Ranger"
+            )
+        if len(found) > 1:
+            named = ", ".join(found)
+            raise UnsafeGrant(f"{WAITS_FOR_ZONE}unclear: it is in several ({named}); correct their resources in Ranger")
+        return found[0]
+
+    def places_of(self, life: Life) -> tuple[str, ...]:
+        """Return the zones in which policies of a life may be."""
+        is_in_zones = life.zone or life.moves or life.is_from_backup
+        return tuple(sorted({UNZONED, life.zone, *self.names})) if is_in_zones else (UNZONED,)
+
+
+def zones_of(planning: PlanSettings, ranger: PolicyRest) -> Zones:
+    """Return the zones that Ranger has now.
+
+    Raises:
+        RangerAdminError: Ranger Admin cannot be read.
+    """
+    found = ranger.security_zones(planning.service)
+    table = ZoneTable(found, service_model(), lenient=False)
+    return Zones(table, frozenset(found), planning.instance, planning.follow_zones)
+
+
+def all_policies(ranger: PolicyRest, service: str) -> list[Policy]:
+    """Return the policies outside of zones and in them, which Ranger lists one zone at a time.
+
+    Raises:
+        RangerAdminError: Ranger Admin cannot be read.
+    """
+    zones = (UNZONED, *ranger.security_zones(service))
+    return [policy for zone in zones for policy in ranger.list_policies(service, zone)]
+
+
+def placed(life: Life, zones: Zones) -> Life:
+    """Return a life with the zone that its next policy is to be in; meanwhile one may be elsewhere.
+
+    A zone that comes over a grant is followed only if `zones` are.
+    """
+    try:
+        where = zones.of(life.entity)
+    except UnsafeGrant:
+        return life
+    asks = where and not zones.follow and (life.policy_id >= 0 or life.waits_for_zone)
+    stays = life.state in DOUBTED_STATES or life.is_from_backup or life.taken
+    if where == life.zone or asks or stays:
+        return life
+    return replace(life, zone=where, moves=True, policy_id=-1, policy_version=-1)
+
+
+def blocked(life: Life, zones: Zones) -> str:
+    """Return the reason if the grant of a life is not in its entity's zone; empty if it is."""
+    try:
+        where = zones.of(life.entity)
+    except UnsafeGrant as e:
+        return str(e)
+    if where == life.zone:
+        return ""
+    there = f"in zone {life.zone}" if life.zone else "outside of zones"
+    command = f"ranger-cdap sync rezone --zone {shlex.quote(where)}"
+    return f"{WAITS_FOR_ZONE}{where}: its grant is {there}, without effect; `{command}` moves it"
+
+
+def forbidden(zone: str) -> str:
+    """Return the reason of a life whose grant Ranger does not let the account write into a zone."""
+    return (
+        f"{WAITS_FOR_ZONE}{zone}: the account of `sync.username` may not write into it; name the account in"
+        f" `service.admin.users` of Ranger's service, as `ranger-cdap setup` does, or as an administrator of the zone"
+    )
+
+
+def settled(before: Life, after: Life, zones: Zones) -> Life:
+    """Return a life after a look as its entity's zone leaves it: as it is, to be moved, or waiting for a decision."""
+    if before.waits_for_zone and after.state in (State.APPLIED, State.PENDING):
+        after = after.become(State.BLOCKED, reason=before.reason)
+    if after.state is not State.APPLIED and not after.waits_for_zone:
+        return after
+    there = placed(after, zones)
+    if reason := blocked(there, zones):
+        return after.become(State.BLOCKED, reason=reason)
+    return after if there == after and after.state is State.APPLIED else there.become(State.PENDING, reason="")
+
+
+def followed(life: Life, mine: Sequence[Policy], zones: Zones) -> tuple[Life, Policy | None]:
+    """Return a life and its policy in Ranger where its zone was renamed, or went and took the policy along.
+
+    Args:
+        mine: the policies of the life's guid, of which each zone may have one.
+    """
+    there = next((each for each in mine if each.zone_name == life.zone), None)
+    renamed = next((each for each in mine if each.id == life.policy_id), None)
+    if there is None and renamed is not None:
+        return replace(life, zone=renamed.zone_name), renamed
+    is_gone = there is None and life.zone and life.zone not in zones.names and life.policy_id >= 0
+    if not is_gone or life.taken or life.state not in GRANTING_STATES:
+        return life, there or next(iter(mine), None)
+    waiting = life.become(State.BLOCKED, reason=f"{WAITS_FOR_ZONE}{life.zone} is gone", applied=(), written="")
+    return settled(waiting, waiting, zones), None
