@@ -17,14 +17,13 @@ from http import HTTPStatus
 from queue import Empty, SimpleQueue
 from typing import Final, Literal
 
-import msgspec
-
 from ranger_cdap.client import DecisionClient, ServiceRequest
 from ranger_cdap.client.deadline_transport import until
 from ranger_cdap.config import NotifySettings, Settings
 from ranger_cdap.config.address import NOTIFY
 from ranger_cdap.errors import ConfigError, DecisionServiceError, NotReady, UnexpectedReply
 from ranger_cdap.net import failures
+from ranger_cdap.wire.cdap_wire import PoliciesReply
 from spark_sync.service_client import service_client
 
 _REFRESH: Final = "/cdap/v1/refresh"
@@ -36,11 +35,8 @@ _TIMEOUT: Final = 2.0
 _URL: Final = "correct `url` of `[[sync.notify]]`"
 
 
-class _PoliciesAnswer(msgspec.Struct, frozen=True):
-    """The part of a decision service's answer that shows that it is one."""
-
-    service: str
-    version: int
+class _PoliciesAnswer(PoliciesReply, frozen=True, forbid_unknown_fields=False):
+    """The policies of a decision service; fields that a newer one adds are ignored."""
 
 
 @dataclass(frozen=True, slots=True)

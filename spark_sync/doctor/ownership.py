@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.config import Settings, SourceSettings, SyncSettings, checked_address
-from ranger_cdap.config.address import CONFIRM
-from ranger_cdap.config.named_file import read_regular
+from ranger_cdap.config import Settings, SourceSettings, SyncSettings
 from ranger_cdap.doctor.finding import AS_SYNC, Finding, failed, note, skipped, well
-from ranger_cdap.doctor.network import has_field
-from ranger_cdap.errors import ConfigError, LedgerLost, reason
-from ranger_cdap.net.exchange import Exchange, NoResponse, TooLarge, TooSlow
-from ranger_cdap.net.tls import TlsFiles
+from ranger_cdap.errors import CdapError, CdapUnreachable, ConfigError, LedgerLost
 from ranger_cdap.wire.event_names import missing_in
 from ranger_cdap.wire.watermark import WATERMARK, WatermarkFile
 from spark_sync.ledger.ledger_health import files_read
 from spark_sync.reconcile.evaluation_client import EvaluationClient
+from spark_sync.sources.cdap_http import CdapHttp
 
 _KIND: Final = "data-plane"
 _MESSAGES: Final = frozenset({"audit", "audit-kafka", "audit-messaging"})
@@ -28,7 +24,7 @@ _MESSAGES: Final = frozenset({"audit", "audit-kafka", "audit-messaging"})
 _KNOWN: Final = EntityId("namespace", ("default",))
 _ASKING: Final = "asking CDAP what exists"
 _TIMEOUT: Final = 5.0
-_LARGEST: Final = 1 << 20
+_SEES_NOTHING: Final = "correct `sync.confirm.url` and `.token_file`; give the account READ on everything"
 _AHEAD: Final = 900.0
 """Seconds by which the watermark may be ahead, as in `spark_sync.sources.line_reader`."""
 _PATTERN: Final = frozenset("*?[{\\")
@@ -167,31 +163,22 @@ def _listed(sources: Iterable[SourceSettings]) -> str:
 
 def _cdap(settings: Settings) -> Finding:
     check, confirm = _ASKING, settings.sync.confirm
+    token = confirm.token_file
+    if token is not None and token.exists() and not os.access(token, os.R_OK):
+        return note(check, f"not tried: token file `{token}` cannot be read by this user", AS_SYNC)
     try:
-        url = checked_address(confirm.url, CONFIRM, settings.network.plain_hosts)
-        token = read_regular(confirm.token_file).decode("utf-8").strip() if confirm.token_file else ""
-        tls = TlsFiles(settings.network.ca_file)
-        exchange = Exchange(tls, connect_timeout=_TIMEOUT, read_timeout=_TIMEOUT)
-    except PermissionError as e:
-        return note(check, f"not tried: token file `{e.filename}` cannot be read: {reason(e)}", AS_SYNC)
-    except (ConfigError, OSError, UnicodeDecodeError) as e:
-        return failed(check, str(e), "correct `[sync.confirm]` or `network.ca_file`")
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    try:
-        status, body = exchange.ask(
-            url, "GET", "/v3/namespaces/default", query=None, body=None, headers=headers, largest=_LARGEST
-        )
-    except (NoResponse, TooLarge, TooSlow) as e:
-        return failed(check, f"CDAP at `{url}` cannot be reached: {e}", "correct `sync.confirm.url`, or start CDAP")
-    finally:
-        exchange.close()
-    if status != HTTPStatus.OK or not has_field(body, "name", "default"):
-        return failed(
-            check,
-            f"CDAP at `{url}` does not show the account the namespace `default` (HTTP {status})",
-            "correct `sync.confirm.url` and `.token_file`; give the account READ on everything",
-        )
-    return well(check, f"CDAP at `{url}` shows the namespace `default`")
+        with CdapHttp(
+            confirm.url, network=settings.network, token_file=token, read_timeout=_TIMEOUT, attempts=1
+        ) as cdap:
+            found = cdap.get_json("/v3/namespaces/default")
+    except (ConfigError, CdapUnreachable) as e:
+        return failed(check, str(e), "correct `[sync.confirm]` or `network.ca_file`, or start CDAP")
+    except CdapError as e:
+        return failed(check, str(e), _SEES_NOTHING)
+    if not (isinstance(found, dict) and found.get("name") == "default"):
+        seen = f"CDAP at `{confirm.url}` does not show the account the namespace `default`"
+        return failed(check, seen, _SEES_NOTHING)
+    return well(check, f"CDAP at `{confirm.url}` shows the namespace `default`")
 
 
 def _decision(settings: Settings) -> Finding:
