@@ -107,8 +107,7 @@ def check_notify(settings: Settings) -> None:
         ConfigError: an address, a secret or a file of certificates cannot be used.
     """
     for service in settings.sync.notify:
-        with _client(service, settings) as client:
-            client.settings.authorization()
+        _client(service, settings).close()
 
 
 def _with_each(settings: Settings, talk: _Talk, timeout: float) -> tuple[NotifyResult, ...]:

@@ -22,17 +22,17 @@ def service_client(
         ConfigError: the address, the credentials or a file of certificates cannot be used.
     """
     sync, network = settings.sync, settings.network
-    return DecisionClient(
-        ClientSettings(
-            url=checked_address(url, setting, network.plain_hosts),
-            caller=caller,
-            secret=secret,
-            ca_file=Path(network.ca_file) if network.ca_file else None,
-            cert_file=sync.cert_file,
-            key_file=sync.key_file,
-            plain_hosts=network.plain_hosts,
-            timeout=_TIMEOUT,
-            attempts=1,
-            max_response=_LARGEST,
-        )
+    asking = ClientSettings(
+        url=checked_address(url, setting, network.plain_hosts),
+        caller=caller,
+        secret=secret,
+        ca_file=Path(network.ca_file) if network.ca_file else None,
+        cert_file=sync.cert_file,
+        key_file=sync.key_file,
+        plain_hosts=network.plain_hosts,
+        timeout=_TIMEOUT,
+        attempts=1,
+        max_response=_LARGEST,
     )
+    asking.authorization()  # a secret that cannot be read is told before anything is done
+    return DecisionClient(asking)

@@ -137,14 +137,10 @@ def resources_of(grant: Grant) -> dict[str, PolicyResource]:
     return {level: PolicyResource(values=[value]) for level, value in grant.resource.items()}
 
 
-def items_of(grant: Grant, *, delegate_admin: bool, group: str = "") -> list[PolicyItem]:
-    """Return the items that allow exactly this grant; grant and group passed the allow-list, so no list is empty.
-
-    The group gets the access types of the user, but never delegated administration.
-    """
+def items_of(grant: Grant, *, delegate_admin: bool) -> list[PolicyItem]:
+    """Return the item that allows exactly this grant, which passed the allow-list, so no list is empty."""
     accesses = [PolicyItemAccess(type=access) for access in grant.accesses]
-    items = [PolicyItem(accesses=accesses, users=[grant.user], delegate_admin=delegate_admin)]
-    return [*items, PolicyItem(accesses=accesses, groups=[group])] if group else items
+    return [PolicyItem(accesses=accesses, users=[grant.user], delegate_admin=delegate_admin)]
 
 
 def comparable(policy: Policy) -> Policy:

@@ -281,8 +281,6 @@ def _range_problems(settings: Settings) -> Iterator[Problem]:
 def _text_problems(settings: Settings) -> Iterator[Problem]:
     if problem := instance_problem(settings.cdap.instance):
         yield "cdap.instance", f"`cdap.instance` {problem}; it is the name of one instance"
-    if settings.sync.extra_group and "{namespace}" not in settings.sync.extra_group:
-        yield "sync.extra_group", "`sync.extra_group` must contain `{namespace}`, or one group gets everything"
     for source in settings.sync.sources:
         if not _SOURCE_NAME.fullmatch(source.name):
             yield (

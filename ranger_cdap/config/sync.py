@@ -97,8 +97,6 @@ class SyncSettings(Table, frozen=True):
     """The creator may delegate their grant to others."""
     on_deletion: OnDeletion | None = None
     """Rights of others on deleted entities ([rule](../explanation/grants.md#rights-of-others-on-a-deleted-entity))."""
-    extra_group: str = ""
-    """A group that gets the same grant as the creator, like `cdap_{namespace}`; must contain `{namespace}`."""
     regrant: Literal["manual", "auto"] = "manual"
     """Grants decided by former settings: changed by `sync regrant` only, or `auto`: by every run."""
     zones: Literal["ask", "follow"] = "ask"

@@ -67,13 +67,13 @@ def may_be_ours(policy: Policy) -> bool:
     return False
 
 
-def policy_for(life: Life, grant: Grant, *, service: str, delegate_admin: bool, group: str = "") -> Policy:
-    """Return the policy of exactly this grant; grant and group passed the allow-list, so no list is empty."""
+def policy_for(life: Life, grant: Grant, *, service: str, delegate_admin: bool) -> Policy:
+    """Return the policy of exactly this grant."""
     policy = Policy(
         service=service,
         description=DESCRIPTION,
         resources=resources_of(grant),
-        policy_items=items_of(grant, delegate_admin=delegate_admin, group=group),
+        policy_items=items_of(grant, delegate_admin=delegate_admin),
         policy_labels=[CREATORS_LABEL],
         zone_name=life.zone,
     )

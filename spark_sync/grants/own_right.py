@@ -23,14 +23,13 @@ from servicedef import service_definition
 
 @dataclass(frozen=True, slots=True)
 class OwnRight:
-    """Access types of a creator, and of the groups that get the same.
+    """Access types of a creator.
 
     That the creator may pass them on in a policy of ours is ours, too: who left it there is unknown.
     """
 
     user: str
     accesses: frozenset[str]
-    groups: frozenset[str] = frozenset()
 
     def taken_from(self, policy: Policy) -> str:
         """Return how a person took the right out of this policy of ours, empty if it is there."""
@@ -56,18 +55,16 @@ class OwnRight:
 
     def _rest(self, item: PolicyItem) -> Iterator[PolicyItem]:
         users = [name for name in item.users if name == self.user]
-        groups = [name for name in item.groups if name in self.groups]
         ours = [access for access in item.accesses if access.is_allowed and access.type in self.accesses]
-        if not (users or groups) or not (ours or (users and item.delegate_admin)):
+        if not users or not (ours or item.delegate_admin):
             yield item
             return
         others = [name for name in item.users if name not in users]
-        other_groups = [name for name in item.groups if name not in groups]
-        if others or other_groups or item.roles:
-            yield replaced(item, users=others, groups=other_groups)
+        if others or item.groups or item.roles:
+            yield replaced(item, users=others)
         left = [access for access in item.accesses if access not in ours]
         if left:
-            yield replaced(item, users=users, groups=groups, roles=[], accesses=left, delegate_admin=False)
+            yield replaced(item, users=users, groups=[], roles=[], accesses=left, delegate_admin=False)
 
 
 def given(policy: Policy) -> frozenset[tuple[str, str, str, bool, str]]:

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for, granted_resource
 from ranger_cdap.config.sync import OnDeletion
 from ranger_cdap.engine import AS_GIVEN, NameTransformation
@@ -36,8 +35,7 @@ class PlanSettings:
     """Settings of the plan.
 
     `gives`: the access types of a creator by the `profile`, by entity type; empty if grants need not follow it.
-    `plugins`: those that may change them. `extra_group`: a group that gets the same access, with `{namespace}` replaced
-    by the entity's; empty for none. `administrators`: names that Ranger shows for accounts of administrators.
+    `plugins`: those that may change them. `administrators`: names that Ranger shows for accounts of administrators.
     `zones`: those of Ranger, `None` if they were not read; `follow_zones`: grants follow a zone that comes over them.
     """
 
@@ -46,7 +44,6 @@ class PlanSettings:
     non_creators: frozenset[str] = frozenset()
     names: NameTransformation = AS_GIVEN
     delegate_admin: bool = False
-    extra_group: str = ""
     resultant: Resultant = unchanged_accesses
     on_deletion: OnDeletion | None = None
     administrators: frozenset[str] = frozenset()
@@ -59,7 +56,7 @@ class PlanSettings:
     @property
     def terms(self) -> GrantTerms:
         """Return the terms of the grants that are sent with these settings."""
-        return GrantTerms(self.profile, self.delegate_admin, self.extra_group, self.plugins)
+        return GrantTerms(self.profile, self.delegate_admin, self.plugins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +162,8 @@ def own_right(life: Life, settings: PlanSettings, wanted: tuple[str, ...] = ()) 
     `wanted`: the access types that a killed run may have sent, if the ledger does not record any. In a policy of before
     a restore it may have been any.
     """
-    patterns = {settings.extra_group, *([life.terms.extra_group] if life.terms else [])}
-    groups = set[str]()
-    for pattern in patterns:
-        with suppress(UnsafeGrant):
-            groups.add(group_for(life.entity, pattern))
     accesses = frozenset((not life.is_from_backup and (life.applied or wanted or life.accesses)) or ACCESS_TYPES)
-    return OwnRight(life.holder, accesses, groups=frozenset(groups - {""}))
+    return OwnRight(life.holder, accesses)
 
 
 def former_contents(life: Life, settings: PlanSettings) -> Iterator[str]:
@@ -184,7 +176,7 @@ def former_contents(life: Life, settings: PlanSettings) -> Iterator[str]:
     if life.terms not in (None, MANUAL_TERMS) and life.accesses:
         with suppress(PluginError, UnsafeGrant):
             wanted = settings.resultant(life.entity, life.holder, life.accesses)
-            former = replace(settings, delegate_admin=life.terms.delegate_admin, extra_group=life.terms.extra_group)
+            former = replace(settings, delegate_admin=life.terms.delegate_admin)
             yield possible_content(life, wanted, former)
 
 
@@ -204,7 +196,7 @@ def _terms(life: Life, settings: PlanSettings) -> GrantTerms:
 def _revocation(life: Life, done: Life, settings: PlanSettings) -> RevokePolicy:
     contents = frozenset(_contents(life, settings))
     nothing = Grant(granted_resource(life.entity, settings.instance), "", ())
-    policy = replaced(_policy(life, nothing, replace(settings, extra_group="")), policy_items=[])
+    policy = replaced(_policy(life, nothing, settings), policy_items=[])
     zones = settings.zones.places_of(life) if settings.zones is not None else (life.zone,)
     return RevokePolicy(life, policy, contents, own_right(life, settings), done, zones)
 
@@ -243,21 +235,4 @@ def _policy(life: Life, grant: Grant, settings: PlanSettings) -> Policy:
         grant,
         service=settings.service,
         delegate_admin=settings.delegate_admin,
-        group=group_for(life.entity, settings.extra_group),
     )
-
-
-def group_for(entity: EntityId, pattern: str) -> str:
-    """Return the group that gets the access of the entity's creator; empty for none.
-
-    Raises:
-        UnsafeGrant: it does not identify a single group.
-    """
-    if not pattern or entity.namespace is None:
-        return ""
-    group = pattern.replace("{namespace}", entity.namespace)
-    try:
-        check_grantee(group, non_creators=())
-    except UnsafeGrant as e:
-        raise UnsafeGrant(f"`sync.extra_group`: {e}") from None
-    return group

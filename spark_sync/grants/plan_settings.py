@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ranger_cdap.cdap.entity import EntityId, entity_types
+from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.profile import load_profile
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import AS_GIVEN, NameTransformation, UncertainName
-from ranger_cdap.errors import ConfigError, UnsafeGrant
+from ranger_cdap.errors import ConfigError
 from ranger_cdap.plugins.manager import plugin_manager
-from spark_sync.grants.plan import PlanSettings, group_for
+from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.resultant import Resultant, resultant_of, resultant_plugins
 
 
@@ -20,15 +20,10 @@ def plan_settings(
     """Return the settings of the plan, for users by their names in Ranger.
 
     Raises:
-        ConfigError: the extra group is not a single group, the name of a non-creator is uncertain, or there is no such
-            profile.
+        ConfigError: the name of a non-creator is uncertain, or there is no such profile.
         PluginError: a plugin cannot be loaded.
     """
     sync = settings.sync
-    try:
-        group_for(EntityId("namespace", ("ns1",)), sync.extra_group)
-    except UnsafeGrant as e:
-        raise ConfigError(str(e)) from None
     plugins, profile = "", load_profile(settings.cdap.profile)
     if resultant is None:
         manager = plugin_manager()
@@ -39,7 +34,6 @@ def plan_settings(
         non_creators=non_creators(settings, names),
         names=names,
         delegate_admin=sync.delegate_admin,
-        extra_group=sync.extra_group,
         resultant=resultant,
         on_deletion=sync.on_deletion,
         administrators=administrators(settings.admin.users),

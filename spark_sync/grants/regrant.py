@@ -89,13 +89,12 @@ def _unsent(life: Life, there: Policy | None, settings: PlanSettings, given: dic
 
 def _is_ours(life: Life, there: Policy, settings: PlanSettings) -> bool:
     """Return whether some settings make us write the policy that the ledger has recorded without its terms."""
-    groups = {group for item in there.policy_items for group in item.groups}
     try:
         resultant = settings.resultant(life.entity, life.creator or "", life.accesses)
     except PluginError:
         resultant = life.accesses
-    for accesses, delegate, group in product({life.accesses, resultant}, (False, True), {"", *groups}):
-        former = replace(settings, delegate_admin=delegate, extra_group=group)
+    for accesses, delegate in product({life.accesses, resultant}, (False, True)):
+        former = replace(settings, delegate_admin=delegate)
         try:
             if accesses and possible_content(life, accesses, former) == life.written:
                 return True

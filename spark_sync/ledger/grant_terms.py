@@ -64,7 +64,7 @@ class GrantGroup:
             return False
         if self.terms.plugins != now.plugins and self.state in (State.APPLIED, State.KNOWN):
             return True
-        return self.state is State.APPLIED and self.terms.items != now.items
+        return self.state is State.APPLIED and self.terms.delegate_admin is not now.delegate_admin
 
 
 def counts_of(groups: Iterable[tuple[GrantGroup, int]]) -> Counter[State]:

@@ -77,7 +77,7 @@ LIVES: Final = pa.schema(
                 [
                     *_fields(_TEXT, "profile"),
                     *_fields(pa.bool_(), "delegate_admin"),
-                    *_fields(_TEXT, "extra_group", "plugins"),
+                    *_fields(_TEXT, "plugins"),
                 ]
             ),
         ),

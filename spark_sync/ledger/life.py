@@ -96,19 +96,12 @@ class GrantTerms:
 
     profile: str
     delegate_admin: bool = False
-    extra_group: str = ""
     plugins: str = ""
-
-    @property
-    def items(self) -> tuple[bool, str]:
-        """Return what decides the items of a policy of ours beside the access types."""
-        return self.delegate_admin, self.extra_group
 
     def __str__(self) -> str:
         named = (
             self.profile or "no profile",
             "delegate_admin" if self.delegate_admin else "",
-            f"extra_group {self.extra_group}" if self.extra_group else "",
             f"plugins {self.plugins}" if self.plugins else "",
         )
         return " + ".join(filter(None, named))

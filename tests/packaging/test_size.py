@@ -7,10 +7,10 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_412,
+    "statements": 33_381,
     "commands": 46,
     "options": 134,
-    "settings": 152,
+    "settings": 151,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,
 }

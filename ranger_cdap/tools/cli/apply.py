@@ -61,7 +61,7 @@ def apply_command(
     expected = None if planned is None else read_json(planned)
     wanted = _wanted(invocation, path, delete=delete)
     service, sync = invocation.settings.ranger.service, invocation.settings.sync
-    grants = CreatorGrants(sync.extra_group, sync.delegate_admin)
+    grants = CreatorGrants(sync.delegate_admin)
 
     def plan(admin: RangerAdmin) -> Sequence[Step]:
         found = change_plan(wanted.policies, admin.policy_documents(service), delete=delete, grants=grants)

@@ -1,13 +1,12 @@
 """`CreatorGrants`: whether a policy of the sync job is still as the job makes it. Pure.
 
-Law: such a policy gives nothing but accesses on one entity, to exactly one user and the configured group.
+Law: such a policy gives nothing but accesses on one entity, to exactly one user.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 from ranger_cdap.cdap.entity import from_resource
@@ -20,9 +19,8 @@ from ranger_cdap.ranger_model.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class CreatorGrants:
-    """Settings of the sync job that add to the accesses of a creator: a group, and delegated administration."""
+    """The setting of the sync job that adds to the accesses of a creator: delegated administration."""
 
-    extra_group: str = ""
     delegate_admin: bool = False
 
     def made(self, policy: Mapping[str, Any]) -> bool:
@@ -40,7 +38,7 @@ class CreatorGrants:
             grant = grant_for(entity, first.users[0], instance, actions, non_creators=())
         except (InvalidInput, IndexError, Undecodable):
             return False
-        on_it, group = resources_of(grant), self.extra_group.replace("{namespace}", entity.namespace or "")
+        on_it = resources_of(grant)
         made = (
             Policy(
                 name=there.name,
@@ -48,8 +46,8 @@ class CreatorGrants:
                 policy_labels=there.policy_labels,
                 resources=on_it,
                 additional_resources=[on_it],
-                policy_items=items_of(grant, delegate_admin=delegate, group=who),
+                policy_items=items_of(grant, delegate_admin=delegate),
             )
-            for delegate, who in product({False, self.delegate_admin}, {"", group})
+            for delegate in {False, self.delegate_admin}
         )
         return any(comparable(there) == comparable(one) for one in made)

@@ -76,31 +76,3 @@ def test_nobody_else_and_nothing_else(
         )
         mine = isinstance(step, CreateGrant) and person == user and inside and wanted != ADMIN_ACCESS
         assert decision.allowed is mine, (target, person, wanted)
-
-
-@given(
-    entity=entities(),
-    pattern=st.sampled_from(["cdap_{namespace}", "{namespace}", "{namespace}*", "a{namespace}", "{{namespace}}"]),
-    asked=st.lists(st.tuples(entities(), GOOD, st.sets(GOOD | st.just("cdap_a"))), max_size=5),
-)
-def test_an_extra_group_gets_that_entity_and_no_other_group_anything(
-    entity: EntityId, pattern: str, asked: list[tuple[EntityId, str, set[str]]]
-) -> None:
-    life = Life(entity, 1, "alice", Position(1, False, "s", "1"), State.PENDING, accesses=ACCESS_TYPES)
-    (step,) = plan([life], PlanSettings("cdap", "cdapdev", extra_group=pattern))
-    engine = engine_with(step.policy) if isinstance(step, CreateGrant) else engine_with()
-    group = pattern.replace("{namespace}", entity.namespace) if entity.namespace else None
-    for target, person, groups in [*asked, (entity, "bob", {group or "none"})]:
-        inside = target == entity or (
-            entity.type == "application" and target.type == "program" and target.is_within(entity)
-        )
-        for wanted in ACCESS_TYPES:
-            decision = engine.evaluate(
-                AccessRequest(
-                    resource=to_resource(target, "cdap"),
-                    access_type=wanted,
-                    user=person,
-                    groups=frozenset({*groups, "public"}),
-                )
-            )
-            assert decision.allowed is (isinstance(step, CreateGrant) and inside and group in groups), (target, groups)

@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 import pytest
-import requests
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import CREATORS_LABEL
-from ranger_cdap.config import Secret, Settings, SyncSettings
-from ranger_cdap.errors import AdminUnreachable, ConfigError, PluginError, RequestRejected
+from ranger_cdap.config import Secret
+from ranger_cdap.errors import AdminUnreachable, PluginError, RequestRejected
 from ranger_cdap.ranger.client.connection import AdminConnection
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
@@ -28,7 +27,7 @@ from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, State
 from spark_sync.ledger.life_changes import restored
 from spark_sync.reconcile.overrides import retry
-from tests.spark_sync.conftest import PASSWORD, Ranger
+from tests.spark_sync.conftest import Ranger
 from tests.spark_sync.grants.fixtures import (
     ALL,
     MemoryLedger,
@@ -447,47 +446,13 @@ def test_a_policy_deleted_by_hand_in_the_moment_we_delete_it_is_deleted(ranger: 
 
 
 def test_what_was_written_under_other_settings_is_still_ours(ranger: Ranger) -> None:
-    create_group(ranger, "cdap_ns1")
-    (applied,) = send(ranger, life(), delegate_admin=True, extra_group="cdap_{namespace}")
+    (applied,) = send(ranger, life(), delegate_admin=True)
     (changed,) = send(ranger, wants(applied, *ALL))
     (policy,) = ranger.policies()
     assert [(one.users, one.groups, one.delegate_admin) for one in policy.policy_items] == [(["alice"], [], False)]
     assert changed.state is State.APPLIED
     (closed,) = send(ranger, gone(applied.become(State.APPLIED, written=changed.written)))
     assert (closed.state, ranger.policies()) == (State.CLOSED, [])
-
-
-def create_group(ranger: Ranger, name: str) -> None:
-    answer = requests.post(
-        f"{ranger.url}/service/xusers/secure/groups", json={"name": name}, auth=("admin", PASSWORD), timeout=10
-    )
-    assert answer.ok or "already exists" in answer.text
-
-
-def test_an_extra_group_gets_the_same_without_the_right_to_pass_it_on(ranger: Ranger) -> None:
-    create_group(ranger, "cdap_ns1")
-    (applied,) = send(ranger, life(), extra_group="cdap_{namespace}", delegate_admin=True)
-    assert applied.state is State.APPLIED
-    (policy,) = ranger.policies()
-    assert [
-        (one.users, one.groups, one.delegate_admin, {access.type for access in one.accesses})
-        for one in policy.policy_items
-    ] == [(["alice"], [], True, set(ALL)), ([], ["cdap_ns1"], False, set(ALL))]
-
-
-def test_with_an_unknown_extra_group_the_grant_waits(ranger: Ranger) -> None:
-    (waiting,) = send(ranger, life(), extra_group="nobodys_{namespace}")
-    assert (waiting.state, waiting.reason) == (State.PENDING, "unknown group: Ranger has no `nobodys_ns1`")
-    assert ranger.policies() == []
-
-
-@pytest.mark.parametrize("pattern", ["{namespace},admins", "{namespace}*", "{{namespace}}", "pub{namespace}"])
-def test_an_unsafe_extra_group_never_reaches_ranger(ranger: Ranger, pattern: str) -> None:
-    entity = EntityId("dataset", ("lic", "kv"))
-    (step,) = steps(ranger, life(entity=entity), extra_group=pattern)
-    assert isinstance(step, NoOp)
-    assert step.done.state is State.BLOCKED
-    assert "sync.extra_group" in step.done.reason
 
 
 def test_where_a_plugin_fails_nothing_is_sent_and_the_grant_waits(ranger: Ranger) -> None:
@@ -546,14 +511,6 @@ def test_a_failure_of_ranger_admin_is_no_outcome(ranger: Ranger) -> None:
 
 def test_what_was_written_is_taken_back_whatever_the_settings_say_now(ranger: Ranger) -> None:
     (applied,) = send(ranger, life())
-    gone = applied.become(State.CLOSING)
-    (closed,) = send(ranger, gone, extra_group="no,group")
+    (closed,) = send(ranger, applied.become(State.CLOSING), delegate_admin=True)
     assert closed.state is State.CLOSED
     assert ranger.policies() == []
-
-
-def test_an_extra_group_that_is_none_stops_the_run_before_anything_is_sent(ranger: Ranger) -> None:
-    for pattern in ("a,b", "public", "{namespace}*"):
-        settings = Settings(sync=SyncSettings(extra_group=pattern))
-        with pytest.raises(ConfigError, match=r"`sync\.extra_group`"):
-            plan_settings(settings)

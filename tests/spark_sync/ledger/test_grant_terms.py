@@ -32,7 +32,6 @@ CASES = {
     "by a profile that gives other access types": (replace(GRANTED, accesses=("admin",)), True),
     "its access types in another order": (replace(GRANTED, accesses=ALL[::-1]), False),
     "delegated": (DELEGATED, True),
-    "with another group": (replace(GRANTED, terms=GrantTerms("default", extra_group="cdap_{namespace}")), True),
     "with another plugin": (replace(GRANTED, terms=GrantTerms("default", plugins="acme 1.0")), True),
     "delegated, pending, so sent by today's settings": (replace(DELEGATED, state=State.PENDING, policy_id=-1), False),
     "pending by another profile": (replace(GRANTED, state=State.PENDING, accesses=("admin",)), True),
@@ -57,5 +56,5 @@ def test_a_grant_is_outdated_if_the_settings_would_decide_it_otherwise(life: Lif
 
 def test_settings_name_themselves() -> None:
     assert str(NOW) == "default"
-    everything = GrantTerms("004", delegate_admin=True, extra_group="cdap_{namespace}", plugins="acme 1.0")
-    assert str(everything) == "004 + delegate_admin + extra_group cdap_{namespace} + plugins acme 1.0"
+    everything = GrantTerms("004", delegate_admin=True, plugins="acme 1.0")
+    assert str(everything) == "004 + delegate_admin + plugins acme 1.0"

@@ -79,7 +79,7 @@ def lives_of_any_text(draw: st.DrawFn) -> Life:
         draw(st.sampled_from(State)), reason=draw(TEXT), accesses=draw(texts), source=draw(TEXT), event=draw(TEXT),
         applied=draw(texts), written=draw(TEXT), candidates=draw(texts),
         former=draw(TEXT), versions=draw(st.none() | texts), certain=110,
-        terms=draw(st.none() | st.builds(GrantTerms, TEXT, st.booleans(), TEXT, TEXT)),
+        terms=draw(st.none() | st.builds(GrantTerms, TEXT, st.booleans(), TEXT)),
         ended=draw(st.none() | st.builds(Position, st.integers(200, 300), st.just(True), TEXT, TEXT)),
     )  # fmt: skip
 
@@ -340,9 +340,7 @@ NEVER_NULL: dict[str, st.SearchStrategy[Any]] = {
 OF_A_FEW: dict[str, st.SearchStrategy[Any]] = {
     "stage": st.sampled_from([stage.value for stage in Stage]),
     "outcome": st.sampled_from([outcome.value for outcome in Outcome]),
-    "terms": st.fixed_dictionaries(
-        {"profile": SHORT, "delegate_admin": st.booleans(), "extra_group": SHORT, "plugins": SHORT}
-    ),
+    "terms": st.fixed_dictionaries({"profile": SHORT, "delegate_admin": st.booleans(), "plugins": SHORT}),
 }
 NULL = ("namespace", "application", "creator", "ended", "ended_source", "ended_id", "versions", "terms")
 OF_A_TYPE = {"string": SHORT, "int64": NUMBER, "int32": st.integers(1, 9), "bool": st.booleans()}

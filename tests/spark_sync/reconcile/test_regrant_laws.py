@@ -53,7 +53,6 @@ PLUGINS: Final[dict[str, Resultant]] = {
     "nothing for alice 1.0": lambda entity, user, accesses: () if user == "alice" else accesses,
 }
 PROFILES: Final = st.sampled_from(profile_names())
-GROUPS: Final = st.sampled_from(["", "cdap_{namespace}", "team {namespace}"])
 USERS: Final = st.sampled_from(["alice", "bob"])
 PLACES: Final = st.sampled_from(ENTITIES)
 STEPS: Final = st.integers(0, 6)
@@ -97,12 +96,11 @@ class Configured:
 
     profile: str
     delegate_admin: bool
-    extra_group: str
     plugin: str
 
     @property
     def settings(self) -> Settings:
-        sync = SyncSettings(username="sync", delegate_admin=self.delegate_admin, extra_group=self.extra_group)
+        sync = SyncSettings(username="sync", delegate_admin=self.delegate_admin)
         return Settings(
             ranger=RangerSettings(service="cdapdev"),
             cdap=CdapSettings(instance="cdap", profile=self.profile),
@@ -114,7 +112,7 @@ class Configured:
         return plan_settings(self.settings, PLUGINS[self.plugin])
 
 
-CONFIGURED: Final = st.builds(Configured, PROFILES, st.booleans(), GROUPS, st.sampled_from(sorted(PLUGINS)))
+CONFIGURED: Final = st.builds(Configured, PROFILES, st.booleans(), st.sampled_from(sorted(PLUGINS)))
 
 
 class Regrants(RuleBasedStateMachine):
@@ -160,9 +158,9 @@ class Regrants(RuleBasedStateMachine):
             # The ledger knows one state of the settings by which a killed run may have sent a policy, and no plugins.
             configured = replace(configured, plugin="") if not self.configured.plugin else self.configured
             sent = (life.terms for life in self.ledger.lives((State.PENDING,)) if life.terms != MANUAL_TERMS)
-            if any(terms and terms.items != self.configured.planning.terms.items for terms in sent):
-                group, delegate = self.configured.extra_group, self.configured.delegate_admin
-                configured = replace(configured, extra_group=group, delegate_admin=delegate)
+            now = self.configured.delegate_admin
+            if any(terms and terms.delegate_admin is not now for terms in sent):
+                configured = replace(configured, delegate_admin=now)
         self.configured = configured
 
     @rule()
@@ -371,7 +369,7 @@ DATASET: Final = ENTITIES[-1]
 def world(profile: str) -> Regrants:
     """All entities were granted to alice by that profile."""
     made = Regrants()
-    made.begin(configured=Configured(profile, False, "", ""), users=("alice",) * len(ENTITIES), sent=True)
+    made.begin(configured=Configured(profile, False, ""), users=("alice",) * len(ENTITIES), sent=True)
     return made
 
 
@@ -387,7 +385,7 @@ def rights_in(policy: Policy) -> set[tuple[str, str, bool]]:
 
 def through(made: Regrants, *profiles: str) -> None:
     for name in profiles:
-        made.configure(configured=Configured(name, False, "", ""))
+        made.configure(configured=Configured(name, False, ""))
         made.regrant_and_judge()
 
 
@@ -443,7 +441,7 @@ def test_a_killed_regrant_is_finished_by_the_next_even_by_other_settings(after: 
         if former == between:
             continue
         made = world(former)
-        made.configure(configured=Configured(between, True, "cdap_{namespace}", ""))
+        made.configure(configured=Configured(between, True, ""))
         made.killed_regrant(after=after)
         through(made, now)
 

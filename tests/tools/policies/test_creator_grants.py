@@ -73,7 +73,6 @@ GIVEN = granted()["policyItems"][0]
         {"isDenyAllElse": True},
         {"isEnabled": False},
         {"policyPriority": 1},
-        {"zoneName": "z"},
         {"conditions": [{"type": "ip", "values": ["*"]}]},
         {"additionalResources": []},
         {"additionalResources": [granted()["resources"], granted(ENTITIES[0])["resources"]]},
@@ -100,17 +99,16 @@ def test_everything_but_one_entity_is_not_one_entity() -> None:
     assert not PLAIN.made({**on_namespace, "resources": others})
 
 
-def test_a_group_and_delegation_belong_to_it_only_by_the_settings() -> None:
-    with_group = granted(group="cdap_ns1")
-    assert not PLAIN.made(with_group)
-    assert CreatorGrants("cdap_{namespace}").made(with_group)
-    assert not CreatorGrants("cdap_{namespace}").made(granted(group="cdap_ns2"))
+def test_delegation_belongs_to_it_only_by_the_settings_and_a_group_never() -> None:
+    assert not PLAIN.made({**granted(), "policyItems": [GIVEN, {**GIVEN, "users": [], "groups": ["cdap_ns1"]}]})
     delegating = {**granted(), "policyItems": [{**GIVEN, "delegateAdmin": True}]}
+    assert not PLAIN.made(delegating)
     assert CreatorGrants(delegate_admin=True).made(delegating)
 
 
-def test_a_grant_listed_three_times_or_written_anew_is_known() -> None:
+def test_a_grant_in_a_zone_or_listed_three_times_or_written_anew_is_known() -> None:
     policy = granted()
+    assert PLAIN.made({**policy, "zoneName": "finance"})
     assert PLAIN.made({**policy, "additionalResources": [policy["resources"]] * 2})
     copies = [grant_policy.as_copy(msgspec.convert(policy, Policy), life(entity=ENTITIES[1]), n) for n in range(20)]
     assert all(PLAIN.made(msgspec.to_builtins(copy)) for copy in copies)
