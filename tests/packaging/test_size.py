@@ -7,7 +7,7 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_423,
+    "statements": 33_470,
     "commands": 45,
     "options": 132,
     "settings": 151,
