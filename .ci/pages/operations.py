@@ -36,6 +36,7 @@ _OPTIONS = (
     ),
     ("list_by_parent", "S003-C1.1", "one of READ, WRITE and ADMIN on the parent lists everything below it"),
     ("visible_only", "S003-C1", "a list omits entities on which, and below which, the user has no privilege"),
+    ("list_ancestors", "S003-C1", "a list also shows entities that contain one that the user may see"),
 )
 
 _UNDECIDED = """\

@@ -50,6 +50,7 @@ class AuthorizationConfig(msgspec.Struct, frozen=True):
                 inherit=cdap.inherit,
                 list_by_parent=cdap.list_by_parent,
                 visible_only=cdap.visible_only,
+                list_ancestors=cdap.list_ancestors,
             ),
             enforcement=enforcement(profile, enforce.operations, enforce.entity_types, outside),
             master=settings.master.name,

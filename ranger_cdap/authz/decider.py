@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
+from itertools import islice
 from typing import Protocol, Self
 
 import pluggy
@@ -38,6 +39,9 @@ FinalCheck = Callable[[], str]
 """Return the reason to deny an allowed operation after all; empty if it stays allowed."""
 
 _CLOSED = Snapshot(None, PolicyState.NOT_READY, "the authorizer is closed")
+
+MOST_DESCENDANTS = 1_000
+"""Entities below an ancestor that are evaluated, until the user may see one."""
 
 NOTHING_ELSE = Context()
 """Context with no related entities and no impersonation."""
@@ -214,10 +218,31 @@ class Decider:
     ) -> list[Visibility]:
         """Return the user's visibility of each entity by the row of its type, as `check_rows` decides it; not audited.
 
-        The parts of the entities must have been checked, as `entity_id`, `from_cdap` and `resolve_entity` do.
+        With `list_ancestors` also by the rows of entities below it, as far as `MOST_DESCENDANTS` show one. The parts of
+        the entities must have been checked, as `entity_id`, `from_cdap` and `resolve_entity` do.
         """
-        rows = {kind: row_of(kind) for kind in {entity.type for entity in entities}}
         decision_context, unready = self._decision_context(user, groups, None)
+        found = self._visibility_of(decision_context, unready, user, entities, row_of)
+        if decision_context is None or not self.config.options.list_ancestors:
+            return found
+        for n, entity in enumerate(entities):
+            is_hidden = row_of(entity.type).lists and not found[n].visible
+            for one in islice(decision_context.below(user, entity), MOST_DESCENDANTS if is_hidden else 0):
+                (seen,) = self._visibility_of(decision_context, unready, user, [one], row_of)
+                found[n] = Visibility(seen.visible, seen.lasting and (seen.visible or found[n].lasting))
+                if seen.visible:
+                    break
+        return found
+
+    def _visibility_of(
+        self,
+        decision_context: DecisionContext | None,
+        unready: str,
+        user: str,
+        entities: Sequence[EntityId],
+        row_of: Callable[[str], Operation],
+    ) -> list[Visibility]:
+        rows = {kind: row_of(kind) for kind in {entity.type for entity in entities}}
         if decision_context is not None and self._veto is None and self.config.enforcement.everything:
             applied = {kind: self.config.options.applied_to(row) for kind, row in rows.items()}
             ask = decision_context.asking(user)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
 
 from ranger_cdap.authz.groups import GroupResolver, Membership
 from ranger_cdap.cdap.answer import Ask
+from ranger_cdap.cdap.descendants import descendants
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
@@ -36,6 +37,12 @@ class DecisionContext(msgspec.Struct, frozen=True):
         user = self.groups.membership(person).user
         request = AccessRequest(resource=to_resource(pattern.example, self.instance), access_type="", user=user)
         return self.engine.named_values(request, pattern.open_levels)
+
+    def below(self, person: str, entity: EntityId) -> Iterator[EntityId]:
+        """Yield entities below one of which the user may see one, if they may see any that policies know of."""
+        member = self.groups.membership(person)
+        request = AccessRequest(to_resource(entity, self.instance), "", member.user, member.groups)
+        return descendants(entity, self.engine.resources_below(request))
 
     def asking(self, person: str) -> Ask:
         """Return `ask` of one user for many entities: each entity is worked out once for all its actions in a row."""

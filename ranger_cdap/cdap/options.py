@@ -18,15 +18,17 @@ class Options:
     decides there; never for lists (S003-C1.2.1).
     `list_by_parent`: one of READ, WRITE, ADMIN on the parent lists everything below it (S003-C1.1).
     `visible_only`: a list shows only entities on which, or below which, one has some privilege (S003-C1).
+    `list_ancestors`: a list also shows entities that contain one that a list shows (S003-C1); it changes no row.
     """
 
     view_details: bool = False
     inherit: bool = False
     list_by_parent: bool = False
     visible_only: bool = False
+    list_ancestors: bool = False
 
     def applied_to(self, row: Operation) -> Operation:
-        """Return the row with these options applied (`inherit` does not change rows)."""
+        """Return the row with these options applied (`inherit` and `list_ancestors` do not change rows)."""
         if self.view_details and row.shows == "details":
             row = _details_shown(row)
         if self.list_by_parent and row.lists:

@@ -45,7 +45,6 @@ _POSITIVE: Final = (
     "ranger.attempts",
     "plugin.poll_interval",
     "plugin.max_staleness",
-    "plugin.history_max_bytes",
     "sync.keep_days",
     "groups.ttl",
     "groups.deadline",

@@ -59,6 +59,8 @@ class CdapSettings(Table, frozen=True):
     """One of READ, WRITE and ADMIN on the parent lists everything below it."""
     visible_only: bool = False
     """A list omits entities on which, and below which, the user has no privilege."""
+    list_ancestors: bool = False
+    """A list also shows entities that contain one that the user may see, and nothing more of them."""
 
 
 class EnforceSettings(Table, frozen=True):
@@ -121,9 +123,7 @@ class PluginSettings(Table, frozen=True):
     email_to_user: bool = False
     """Take an e-mail address for the user who has it in Ranger's user store, else for the user named before `@`."""
     history_dir: Path | None = None
-    """A directory in which every version of used policies is kept, for `history:7d`; private to its owner."""
-    history_max_bytes: int = 100_000_000
-    """Maximum bytes of the history of a service; the oldest versions are removed. Greater than zero."""
+    """A directory in which versions of used policies are kept, for `history:7d`, up to 100 MB; private to its owner."""
 
     @property
     def needs_users(self) -> bool:

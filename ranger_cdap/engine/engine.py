@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import cast
 
 import msgspec
@@ -41,6 +42,7 @@ from ranger_cdap.engine.decide.tags import ApplicableTag
 from ranger_cdap.engine.lookup.named_values import NamedValues, OpenResource, named_values
 from ranger_cdap.engine.lookup.repository import PolicyRepository, is_empty
 from ranger_cdap.engine.lookup.resource_cache import ordered
+from ranger_cdap.engine.lookup.resources_below import resources_below
 from ranger_cdap.engine.lookup.zones import UNZONED
 from ranger_cdap.engine.model.decision import Decision, TraceEntry
 from ranger_cdap.engine.model.problem import Problem, ProblemCode, name_and_id
@@ -279,6 +281,22 @@ class PolicyEngine:
             return None
         maps = (state.zone_table.resources, state.tag_table.resources)
         return named_values(resource, state.repositories, maps, custom_conditions=custom)
+
+    def resources_below(self, request: AccessRequest) -> Iterator[dict[str, str]]:
+        """Return the resources below that of a request which tags, or policies for its user, name, with wildcards.
+
+        The values of the request must be single ones. A right below it names one of them, or none below it at all.
+        """
+        query, _ = self._query(request, ADMIN_ACCESS)
+        path, values, tokens = query.path or (), cast(tuple[str, ...], query.values), query.tokens
+        relevant = (
+            entry.compiled
+            for repository in self._state.repositories
+            for entry in repository.candidates(path, values, tokens, include_descendants=True)
+            if entry.compiled.may_apply_to(query.principals)
+        )
+        tagged = self._state.tag_table.resources.at_or_below(path, values, tokens)
+        return resources_below(path, values, tokens, chain((r for one in relevant for r in one.resources), tagged))
 
     def _general_decision(
         self, request: AccessRequest, access: str, trace: Tracer, assume_conditions: bool | None = None

@@ -34,7 +34,7 @@ _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
 
 
-class _ZoneOfServices(Document):
+class _ZoneRow(Document):
     """A security zone, as far as it is about services."""
 
     name: str = ""
@@ -198,7 +198,7 @@ class RangerAdmin:
     def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
         """Return the security zones that a service has resources in, by name, with these alone."""
         answer = self._http.fetch(RangerClient.FIND_ZONES, {})
-        zones = decode(answer or b"", list[_ZoneOfServices], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable"))
+        zones = decode(answer or b"", list[_ZoneRow], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable"))
         return {zone.name: zone.services[service] for zone in zones if service in zone.services}
 
     def create_policy_document(self, policy: Mapping[str, Any]) -> Json:

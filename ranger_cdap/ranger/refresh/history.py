@@ -68,7 +68,7 @@ class PolicyHistory:
 
     directory: Path
     service: str
-    max_bytes: int
+    max_bytes: int = 100_000_000
     _file: Path | None = None
     _parts: _Parts | None = None
     _sizes: list[int] = field(default_factory=list)

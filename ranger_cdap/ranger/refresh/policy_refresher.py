@@ -143,9 +143,7 @@ class PolicyRefresher:
             allow_older=allow_older,
             options=options,
         )
-        self._history = (
-            PolicyHistory(plugin.history_dir, service, plugin.history_max_bytes) if plugin.history_dir else None
-        )
+        self._history = PolicyHistory(plugin.history_dir, service) if plugin.history_dir else None
         self._clock = clock
         self._spread = spread
         self._refreshing = threading.Lock()
