@@ -1,4 +1,4 @@
-"""Resources below one, as policies and tags name them: the places where somebody may have a right. Pure."""
+"""Resources below one, as policies and tags name them: the places where a user may have a right. Pure."""
 
 from __future__ import annotations
 

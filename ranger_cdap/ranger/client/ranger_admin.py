@@ -34,8 +34,8 @@ _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
 
 
-class _ZoneRow(Document):
-    """A security zone, as far as it is about services."""
+class _ZoneServices(Document):
+    """The resources of a security zone, by service."""
 
     name: str = ""
     services: dict[str, SecurityZoneInfo] = msgspec.field(default_factory=dict)
@@ -177,13 +177,13 @@ class RangerAdmin:
 
     # Policies.
 
-    def list_policies(self, service: str, zone: str = "") -> list[Policy]:
-        """Return all policies of a service in a zone, or outside of all, enabled or not, by id.
+    def list_policies(self, service: str) -> list[Policy]:
+        """Return all policies of a service, enabled or not, by id.
 
         An account without rights in the service gets an empty list from Ranger, not an error.
         """
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
-        return list(self._policies(api, {"zoneName": zone} if zone else {}))
+        return list(self._policies(api, {}))
 
     def policy_documents(self, service: str) -> list[Json]:
         """Return all policies of a service, those of its security zones too, as JSON with all members.
@@ -198,7 +198,9 @@ class RangerAdmin:
     def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
         """Return the security zones that a service has resources in, by name, with these alone."""
         answer = self._http.fetch(RangerClient.FIND_ZONES, {})
-        zones = decode(answer or b"", list[_ZoneRow], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable"))
+        zones = decode(
+            answer or b"", list[_ZoneServices], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable")
+        )
         return {zone.name: zone.services[service] for zone in zones if service in zone.services}
 
     def create_policy_document(self, policy: Mapping[str, Any]) -> Json:
@@ -218,10 +220,10 @@ class RangerAdmin:
         """Return the policy with that id, of any service."""
         return self._find_policy(RangerClient.GET_POLICY_BY_ID.format_path({"id": policy_id}))
 
-    def policy_by_guid(self, service: str, guid: str, zone: str = "") -> Policy | None:
-        """Return the policy of a service with that guid in a zone, or outside of all."""
+    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
+        """Return the policy of a service with that guid."""
         api = endpoints.GET_POLICY_BY_GUID.format_path({"guid": segment(guid)})
-        return self._find_policy(api, {"serviceName": service} | ({"ZoneName": zone} if zone else {}))
+        return self._find_policy(api, {"serviceName": service})
 
     def policy_by_name(self, service: str, name: str) -> Policy | None:
         """Return the policy of a service with exactly that name.
