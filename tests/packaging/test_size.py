@@ -7,7 +7,7 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_525,
+    "statements": 33_517,
     "commands": 46,
     "options": 134,
     "settings": 152,

@@ -34,8 +34,8 @@ _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
 
 
-class _Zone(Document):
-    """A security zone, as far as it is about services."""
+class _ZoneServices(Document):
+    """The resources of a security zone, by service."""
 
     name: str = ""
     services: dict[str, SecurityZoneInfo] = msgspec.field(default_factory=dict)
@@ -198,7 +198,9 @@ class RangerAdmin:
     def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
         """Return the security zones that a service has resources in, by name, with these alone."""
         answer = self._http.fetch(RangerClient.FIND_ZONES, {})
-        zones = decode(answer or b"", list[_Zone], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable"))
+        zones = decode(
+            answer or b"", list[_ZoneServices], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable")
+        )
         return {zone.name: zone.services[service] for zone in zones if service in zone.services}
 
     def create_policy_document(self, policy: Mapping[str, Any]) -> Json:
