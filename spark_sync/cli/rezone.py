@@ -29,10 +29,10 @@ def rezone(invocation: Invocation, zone: str, yes: bool) -> None:
     """
     settings = invocation.settings
     check_ledger(settings.sync.state_dir)
-    from spark_sync.reconcile.rezone import rezone as move
+    from spark_sync.reconcile.regrant import regrant
 
     with invocation.messages.status("comparing grants with the zones") as shown:
-        report = move(settings, zone, send=yes, progress=shown.update)
+        report = regrant(settings, zone=zone, send=yes, progress=shown.update)
     if invocation.as_json:
         invocation.print_json(to_json(report))
     else:

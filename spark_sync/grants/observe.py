@@ -7,7 +7,7 @@ their doing (`went_back`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,8 +21,8 @@ from spark_sync.grants.own_right import covers
 from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings, own_right
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.rights_of_others import by_entity, entities_of, left_on
-from spark_sync.grants.went_back import gives, sentence, went_back
-from spark_sync.grants.zones import Zones, all_policies, followed, settled, zones_of
+from spark_sync.grants.went_back import sentence, went_back
+from spark_sync.grants.zones import Zones, all_policies, elsewhere, followed, settled, zones_of
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import DOUBTED_STATES, GRANTING_STATES, Life, State
 
@@ -93,18 +93,22 @@ def look(
     """
     instance, zones = planning.instance, zones_of(planning, ranger)
     listed = all_policies(ranger, planning.service) if listed is None else listed
-    mine, policies = dict[str, list[Policy]](), {policy.guid: policy for policy in listed}
+    policies = {policy.guid: policy for policy in listed}
+    by_guid: dict[str, list[Policy]] = {}
     for policy in listed:
-        mine.setdefault(policy.guid, []).append(policy)
+        by_guid.setdefault(policy.guid, []).append(policy)
+
+    def follow(life: Life) -> tuple[Life, Policy | None]:
+        guid = guid_of(life, instance)
+        life, there = followed(life, by_guid.get(guid, ()), zones)
+        return life, there or (ranger.policy_by_guid(planning.service, guid, life.zone) if _is_seen(life) else None)
+
     lives = ledger.lives(_HELD)
-    found = [followed(life, mine.get(guid_of(life, instance), ()), zones) for life in lives]
-    found = [(life, there or (_look_up(life, ranger, planning) if _is_seen(life) else None)) for life, there in found]
+    found = [follow(life) for life in lives]
     known = {there.guid for _, there in found if there}
     others = _lives_on((each for each in listed if each.guid not in known and may_be_ours(each)), ledger, instance)
     others = [life for life in others if life.state not in _HELD]
-    healed = went_back(
-        [*found, *((each, policies.get(guid_of(each, instance))) for each in others)], policies, instance
-    )
+    healed = went_back([*found, *map(follow, others)], policies, instance)
     left = ledger.lives_with_rights_left()
     if healed is not None:  # rights of others that had been revoked may be back
         left += [each for each in _lives_on(listed, ledger, instance) if each.state is State.CLOSED and each.is_deleted]
@@ -112,7 +116,7 @@ def look(
     changes = [
         *(LedgerChange(life, left_on(life, named, ledger, ranger, planning)) for life in left),
         *(
-            LedgerChange(before, _looked_at(life, there, mine, planning, zones), there)
+            LedgerChange(before, _left(life, there, by_guid.get(guid_of(life, instance), ()), planning, zones), there)
             for before, (life, there) in zip(lives, found, strict=True)
         ),
         *(healed or ()),
@@ -121,19 +125,12 @@ def look(
     return Look(list(changed.values()), "" if healed is None else sentence(healed))
 
 
-def _looked_at(
-    life: Life, there: Policy | None, mine: Mapping[str, Sequence[Policy]], planning: PlanSettings, zones: Zones
-) -> Life:
+def _left(life: Life, there: Policy | None, mine: Sequence[Policy], planning: PlanSettings, zones: Zones) -> Life:
     """Return a life as people and zones have left it; what it still has in another zone is to be removed."""
     after = settled(life, observed(life, there, planning) if _is_seen(life) else life, zones)
-    others = (each for each in mine.get(guid_of(life, planning.instance), ()) if each is not there)
-    if not any(gives(each, life, planning.instance) for each in others):
+    if elsewhere(life, mine, zones) in (None, there):
         return after
     return replace(after, moves=True, state=State.PENDING if after.state is State.APPLIED else after.state)
-
-
-def _look_up(life: Life, ranger: PolicyRest, planning: PlanSettings) -> Policy | None:
-    return ranger.policy_by_guid(planning.service, guid_of(life, planning.instance), life.zone)
 
 
 def _is_seen(life: Life) -> bool:

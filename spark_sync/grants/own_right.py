@@ -13,12 +13,13 @@ from functools import cache
 
 import msgspec
 
-from ranger_cdap.cdap.grant import held
+from ranger_cdap.cdap.grant import ACCESS_TYPES, FORMER_LABEL, granted_resource, held
 from ranger_cdap.engine.view import SELF_KINDS, MatchType, ServiceModel, compile_resource, compile_service_def
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem
 from ranger_cdap.ranger_model.service_def import ServiceDef
 from servicedef import service_definition
+from spark_sync.ledger.life import Life
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,12 @@ def _matches(policy: Policy, resource: Mapping[str, str]) -> Iterator[MatchType]
     for one in (policy.resources, *policy.additional_resources):
         if (compiled := compile_resource(one, model)) is not None:
             yield compiled.match(path, values, None)
+
+
+def gives(policy: Policy, life: Life, instance: str) -> bool:
+    """Return whether a policy has any right of the creator, and none that people left in it or gave since."""
+    resource, right = granted_resource(life.entity, instance), OwnRight(life.holder, frozenset(ACCESS_TYPES))
+    return FORMER_LABEL not in policy.policy_labels and touches(policy, resource) and right.is_in(policy)
 
 
 @cache

@@ -15,10 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ranger_cdap.cdap.grant import ACCESS_TYPES, FORMER_LABEL, granted_resource
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, former_guids, seen
-from spark_sync.grants.own_right import OwnRight, touches
+from spark_sync.grants.own_right import gives
 from spark_sync.grants.plan import WITHOUT_GRANT
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import DOUBTED_STATES, RELEASED, Life, State
@@ -130,9 +129,3 @@ def _healed(life: Life, there: Policy | None, left: Sequence[Policy | None], ins
     if life.state in DOUBTED_STATES:
         return replace(life, revoke=True, **unproven)
     return life.become(State.PENDING, reason="", **unproven)
-
-
-def gives(policy: Policy, life: Life, instance: str) -> bool:
-    """Return whether a policy has any right of the creator, and none that people left in it or gave since."""
-    resource, right = granted_resource(life.entity, instance), OwnRight(life.holder, frozenset(ACCESS_TYPES))
-    return FORMER_LABEL not in policy.policy_labels and touches(policy, resource) and right.is_in(policy)

@@ -49,6 +49,8 @@ def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
             outcome of the step is unknown.
     """
     match step:
+        case CreateGrant() if step.elsewhere and (seen := _seen_before(step.elsewhere, ranger)).taken:
+            return StepOutcome(step, seen.become(State.BLOCKED, reason=seen.taken))
         case CreateGrant():
             life = _create(step, ranger)
             if life.state is State.APPLIED and step.elsewhere is not None:
@@ -166,7 +168,7 @@ def _applied(step: CreateGrant, policy: Policy, *, written: str = "") -> Life:
 
 
 def _seen_before(step: RevokePolicy, ranger: PolicyRest) -> Life:
-    """Return an open life that is about to be revoked, with how a person has taken its right, if so.
+    """Return an open life that is about to be revoked, or moved, with how a person has taken its right, if so.
 
     It is recorded first: once the right is taken out of the policy, nothing in Ranger shows it.
     """
@@ -174,11 +176,14 @@ def _seen_before(step: RevokePolicy, ranger: PolicyRest) -> Life:
     if life.is_from_backup:
         return life
     written = as_copy(step.policy, life, life.copy)
-    ours = ranger.policy_by_guid(written.service, written.guid, life.zone)
-    if ours is None or FORMER_LABEL in ours.policy_labels or not covers(ours, _resource(step)):
-        return life
-    taken = "" if content_of(ours) in step.contents else step.right.taken_from(ours)
-    return replace(life, taken=taken, **seen(ours))
+    for zone in step.zones:
+        ours = ranger.policy_by_guid(written.service, written.guid, zone)
+        if ours is None or FORMER_LABEL in ours.policy_labels or not covers(ours, _resource(step)):
+            continue
+        taken = "" if content_of(ours) in step.contents else step.right.taken_from(ours)
+        if taken or zone == life.zone:
+            return replace(life, taken=taken, zone=zone, **seen(ours))
+    return life
 
 
 def _revoke(step: RevokePolicy, ranger: PolicyRest) -> tuple[Life, bool]:

@@ -7,16 +7,17 @@ its administrator's decision, so the life waits for one; a grant that is in no z
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.engine.view import UNREADABLE_ZONE, UNZONED, ZoneTable
-from ranger_cdap.errors import UnsafeGrant
+from ranger_cdap.errors import InvalidInput, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.own_right import service_model
+from spark_sync.grants.own_right import gives, service_model
 from spark_sync.grants.policy_rest import PolicyRest
+from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import DOUBTED_STATES, GRANTING_STATES, WAITS_FOR_ZONE, Life, State
 
 if TYPE_CHECKING:
@@ -129,6 +130,23 @@ def settled(before: Life, after: Life, zones: Zones) -> Life:
     return after if there == after and after.state is State.APPLIED else there.become(State.PENDING, reason="")
 
 
+def elsewhere(life: Life, mine: Iterable[Policy], zones: Zones) -> Policy | None:
+    """Return a policy of a life's guid in another zone, as a restore brings it back: not what it left to people."""
+    return next((each for each in mine if each.zone_name != life.zone and gives(each, life, zones.instance)), None)
+
+
+def moves_into(zone: str, lives: Iterable[Life], zones: Zones) -> list[LedgerChange]:
+    """Return the lives that wait for a decision about a zone, with their grants to be moved into it.
+
+    Raises:
+        InvalidInput: there is no such zone.
+    """
+    if zone not in zones.names:
+        raise InvalidInput(f"Ranger's service has no security zone `{zone}`")
+    moved = ((life, placed(life, replace(zones, follow=True))) for life in lives if life.waits_for_zone)
+    return [LedgerChange(life, there.become(State.PENDING, reason="")) for life, there in moved if there.zone == zone]
+
+
 def followed(life: Life, mine: Sequence[Policy], zones: Zones) -> tuple[Life, Policy | None]:
     """Return a life and its policy in Ranger where its zone was renamed, or went and took the policy along.
 
@@ -141,6 +159,6 @@ def followed(life: Life, mine: Sequence[Policy], zones: Zones) -> tuple[Life, Po
         return replace(life, zone=renamed.zone_name), renamed
     is_gone = there is None and life.zone and life.zone not in zones.names and life.policy_id >= 0
     if not is_gone or life.taken or life.state not in GRANTING_STATES:
-        return life, there or next(iter(mine), None)
+        return life, there or elsewhere(life, mine, zones)
     waiting = life.become(State.BLOCKED, reason=f"{WAITS_FOR_ZONE}{life.zone} is gone", applied=(), written="")
     return settled(waiting, waiting, zones), None

@@ -52,8 +52,8 @@ def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> N
 
 def _to_revoke(life: Life) -> Life:
     if life.state is State.CLOSED and life.reason != RELEASED:
-        return replace(life, state=State.CLOSING)
-    return replace(life, revoke=True) if life.state in DOUBTED_STATES else life
+        return replace(life, state=State.CLOSING, moves=True)
+    return replace(life, revoke=True, moves=True) if life.state in DOUBTED_STATES else life
 
 
 def forget_undecided(ledger: DeltaLedger) -> None:

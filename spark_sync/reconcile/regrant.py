@@ -21,7 +21,7 @@ from spark_sync.grants.policy_rest import PolicyRest, policy_rest
 from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.grants.writer import StepOutcome
-from spark_sync.grants.zones import all_policies
+from spark_sync.grants.zones import all_policies, moves_into, zones_of
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Facts
@@ -53,6 +53,7 @@ def regrant(
     settings: Settings,
     *,
     entities: Collection[EntityId] = (),
+    zone: str = "",
     send: bool = False,
     ranger: PolicyRest | None = None,
     progress: Callable[[str], None] = lambda _: None,
@@ -60,10 +61,12 @@ def regrant(
     """Show which grants of these entities, or of all, the changed settings concern and, with `send`, change them.
 
     Args:
+        zone: move the grants that wait for a decision about this security zone into it, and change nothing else.
         send: record and send the changes, with everything else that is pending.
         ranger: where policies are read and written; the Ranger Admin of the settings if `None`.
 
     Raises:
+        InvalidInput: there is no such zone.
         LeaseHeld: a run is in progress.
         LedgerLost: the ledger is older than what was read, or another one.
         SyncError: the ledger failed.
@@ -76,7 +79,11 @@ def regrant(
             # A push would take for a person's edit what a restore of Ranger changed.
             changed, went_back = look(ledger, rest, planning, policies)
             ledger.record(changed)
-        changes = regrants(ledger, rest, planning, policies, entities)
+        changes = (
+            moves_into(zone, ledger.lives((State.BLOCKED,)), zones_of(planning, rest))
+            if zone
+            else regrants(ledger, rest, planning, policies, entities)
+        )
         sent = [after for before, after, _ in changes if before and after and is_changed(before, after)]
         kept = tuple(after for _, after, _ in changes if after and after.state is State.BLOCKED)
         planned = tuple(plan(sent, planning))

@@ -182,6 +182,7 @@ def _policy_fields(policy: Policy, user: str) -> dict[str, Any]:
     return {
         "applied": tuple(access for access in ACCESS_TYPES if access in there),
         "written": content_of(policy),
+        "zone": policy.zone_name,
         **seen(policy),
     }
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.real_ranger.estate import Estate
+from ranger_cdap.cdap.entity import EntityId
+from spark_sync.grants.observe import look
+from spark_sync.grants.plan_settings import plan_settings
+from tests.real_ranger.estate import Estate, Json
 from tests.real_ranger.ui_forms import POLICIES, ZONES, item, new_policy, zone
+from tests.spark_sync.grants.fixtures import MemoryLedger, life, push_by
 
 FIN = {"instance": ["cdap"], "namespace": ["fin*"]}
 
@@ -56,3 +62,37 @@ def test_a_second_set_up_changes_nothing_in_or_outside_a_zone(estate: Estate, fi
     versions = estate.versions()
     assert estate.run("setup", "--yes") == 0
     assert estate.versions() == versions
+
+
+def test_a_creators_grant_is_in_effect_wherever_its_zone_goes(estate: Estate) -> None:
+    estate.set_up()
+    nina, name, entity = estate.user("nina"), estate.name("finance"), EntityId("namespace", ("fin1",))
+    planning, ledger = plan_settings(estate.settings), MemoryLedger([life(nina, entity)])
+
+    def zoned(method: str, path: str, name: str = name, namespaces: str = "fin*") -> Json:
+        rows = {estate.service: [{"instance": ["cdap"], "namespace": [namespaces]}]}
+        return estate.done(method, f"{ZONES}{path}", zone(name, rows, adminUsers=[nina]))
+
+    def granted() -> tuple[str, str, bool]:
+        """A run; then the state, the zone, and whether the creator has the right."""
+        ledger.record(look(ledger, estate.admin, planning).changed)  # type: ignore[arg-type]
+        assert push_by(estate.settings, ledger).error is None
+        (found,) = ledger.lives_of(entity)
+        with estate.plugin() as plugin:
+            return found.state.value, found.zone, estate.may(plugin, nina, "admin", namespace="fin1")
+
+    made = zoned("POST", "")
+    there = f"/{made['id']}"
+    assert granted() == ("applied", name, True)
+    policy = ledger.lives_of(entity)[0].policy_id
+    zoned("PUT", there, name=f"{name}2")
+    assert granted() == ("applied", f"{name}2", True)
+    assert ledger.lives_of(entity)[0].policy_id == policy
+    zoned("PUT", there, name=f"{name}2", namespaces="money*")
+    assert granted() == ("applied", "", True)
+    zoned("PUT", there, name=f"{name}2")
+    assert granted() == ("blocked", "", False)
+    planning = replace(planning, follow_zones=True)
+    assert granted() == ("applied", f"{name}2", True)
+    estate.done("DELETE", f"{ZONES}{there}")
+    assert granted() == ("applied", "", True)

@@ -177,13 +177,13 @@ class RangerAdmin:
 
     # Policies.
 
-    def list_policies(self, service: str) -> list[Policy]:
-        """Return all policies of a service, enabled or not, by id.
+    def list_policies(self, service: str, zone: str = "") -> list[Policy]:
+        """Return all policies of a service in a zone, or outside of all, enabled or not, by id.
 
         An account without rights in the service gets an empty list from Ranger, not an error.
         """
         api = RangerClient.GET_POLICIES_IN_SERVICE.format_path({"serviceName": segment(service)})
-        return list(self._policies(api, {}))
+        return list(self._policies(api, {"zoneName": zone} if zone else {}))
 
     def policy_documents(self, service: str) -> list[Json]:
         """Return all policies of a service, those of its security zones too, as JSON with all members.
@@ -220,10 +220,10 @@ class RangerAdmin:
         """Return the policy with that id, of any service."""
         return self._find_policy(RangerClient.GET_POLICY_BY_ID.format_path({"id": policy_id}))
 
-    def policy_by_guid(self, service: str, guid: str) -> Policy | None:
-        """Return the policy of a service with that guid."""
+    def policy_by_guid(self, service: str, guid: str, zone: str = "") -> Policy | None:
+        """Return the policy of a service with that guid in a zone, or outside of all."""
         api = endpoints.GET_POLICY_BY_GUID.format_path({"guid": segment(guid)})
-        return self._find_policy(api, {"serviceName": service})
+        return self._find_policy(api, {"serviceName": service} | ({"ZoneName": zone} if zone else {}))
 
     def policy_by_name(self, service: str, name: str) -> Policy | None:
         """Return the policy of a service with exactly that name.

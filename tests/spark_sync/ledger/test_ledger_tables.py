@@ -18,7 +18,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +31,7 @@ from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Outcome, Position, Stage
 from spark_sync.ledger.ledger import Baseline, History, LedgerChange
 from spark_sync.ledger.ledger_queries import NEWEST_LIVES, kept_events
-from spark_sync.ledger.ledger_rows import EVENTS, LIVES, Row, batches, event_of, life_of
+from spark_sync.ledger.ledger_rows import CHANGES, EVENTS, LIVES, Row, batches, change_row, event_of, life_of
 from spark_sync.ledger.ledger_tables import TABLES, LedgerTables
 from spark_sync.ledger.ledger_version import note_versions, verify
 from spark_sync.ledger.life import GrantTerms, Life, State
@@ -495,6 +497,17 @@ def test_a_lost_table_is_made_again_and_is_not_the_one_of_the_last_run(
     fault(tmp_path / name)
     with pytest.raises(LedgerLost, match=f"table `{name}` of the ledger in .* is not the one of the last run"):
         verify(DeltaLedger(tmp_path, "cdap"))
+
+
+def test_a_ledger_from_before_zones_has_its_lives_outside_of_them(tmp_path: Path) -> None:
+    before = pa.schema([each for each in CHANGES if each.name not in ("zone", "moves")])
+    old, new = (Life(EntityId("dataset", ("ns1", name)), 1, "alice", BEGUN, State.APPLIED) for name in ("old", "new"))
+    row = {**change_row("cdap", LedgerChange(None, old)), "sequence": 1}
+    del row["zone"], row["moves"]
+    write_deltalake(tmp_path / "changes", pa.Table.from_pylist([row], schema=before))
+    ledger = DeltaLedger(tmp_path, "cdap")
+    ledger.record([LedgerChange(None, replace(new, zone="finance"))])
+    assert DeltaLedger(tmp_path, "cdap").lives([State.APPLIED]) == [replace(new, zone="finance"), old]
 
 
 @pytest.mark.parametrize("directories", ["new", "the same"])
