@@ -17,7 +17,9 @@ from filelock import FileLock
 
 from ranger_cdap.testing.admin import EmbeddedAdmin
 from tests.real_ranger.estate import PASSWORD, Address, Estate, address_of_environment
+from tests.real_ranger.ui_forms import POLICIES, ZONES, item, new_policy, zone
 
+FIN = {"instance": ["cdap"], "namespace": ["fin*"]}
 REAL = pytest.param("real", marks=pytest.mark.real_ranger)
 
 
@@ -48,3 +50,17 @@ def estate(address: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     finally:
         estate.clean()
     assert estate.state() == before
+
+
+@pytest.fixture
+def finance(estate: Estate) -> str:
+    """A zone with the namespaces `fin*`; alice may read them by a policy in it, bob all by one outside."""
+    estate.set_up()
+    name, alice, bob = estate.name("finance"), estate.user("alice"), estate.user("bob")
+    estate.done("POST", ZONES, zone(name, {estate.service: [FIN]}, adminUsers=[alice], auditUsers=[alice]))
+    inside = new_policy(estate.service, "in", FIN, zone=name, policyItems=[item("read", users=[alice])])
+    everywhere = {"instance": ["cdap"], "namespace": ["*"]}
+    outside = new_policy(estate.service, "out", everywhere, policyItems=[item("read", users=[bob])])
+    for policy in (inside, outside):
+        estate.done("POST", POLICIES, policy)
+    return name

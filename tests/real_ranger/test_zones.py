@@ -4,30 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.grants.observe import look
 from spark_sync.grants.plan_settings import plan_settings
 from tests.real_ranger.estate import Estate, Json
-from tests.real_ranger.ui_forms import POLICIES, ZONES, item, new_policy, zone
+from tests.real_ranger.ui_forms import POLICIES, ZONES, zone
 from tests.spark_sync.grants.fixtures import MemoryLedger, life, push_by
-
-FIN = {"instance": ["cdap"], "namespace": ["fin*"]}
-
-
-@pytest.fixture
-def finance(estate: Estate) -> str:
-    """A zone with the namespaces `fin*`; alice may read them by a policy in it, bob all by one outside."""
-    estate.set_up()
-    name, alice, bob = estate.name("finance"), estate.user("alice"), estate.user("bob")
-    estate.done("POST", ZONES, zone(name, {estate.service: [FIN]}, adminUsers=[alice], auditUsers=[alice]))
-    inside = new_policy(estate.service, "in", FIN, zone=name, policyItems=[item("read", users=[alice])])
-    everywhere = {"instance": ["cdap"], "namespace": ["*"]}
-    outside = new_policy(estate.service, "out", everywhere, policyItems=[item("read", users=[bob])])
-    for policy in (inside, outside):
-        estate.done("POST", POLICIES, policy)
-    return name
 
 
 def test_in_a_zone_its_policies_decide_alone_until_it_goes(estate: Estate, finance: str) -> None:
@@ -71,7 +53,7 @@ def test_a_creators_grant_is_in_effect_wherever_its_zone_goes(estate: Estate) ->
 
     def zoned(method: str, path: str, name: str = name, namespaces: str = "fin*") -> Json:
         rows = {estate.service: [{"instance": ["cdap"], "namespace": [namespaces]}]}
-        return estate.done(method, f"{ZONES}{path}", zone(name, rows, adminUsers=[nina]))
+        return estate.done(method, f"{ZONES}{path}", zone(name, rows, adminUsers=[nina], auditUsers=[nina]))
 
     def granted() -> tuple[str, str, bool]:
         """A run; then the state, the zone, and whether the creator has the right."""

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 Exchange = dict[str, Any]
 
 VALIDATION = re.compile(r"error code\[(\d+)\]")
-NUMBERED_PATH = re.compile(r"/(servicedef|service|policy|roles)/(\d+)(?=[/?]|$)")
+NUMBERED_PATH = re.compile(r"/(servicedef|service|policy|roles|zones)/(\d+)(?=[/?]|$)")
 LAST_KNOWN = re.compile(r"(lastKnownVersion=)(\d+)")
 GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MILLIS = re.compile(r"\d{13}$")
@@ -120,7 +120,7 @@ class Replay:
     def _learn(self, request: Exchange, recorded: Any, ours: Any) -> None:
         if isinstance(recorded, dict) and isinstance(ours, dict) and "policyVersion" in recorded.keys() & ours.keys():
             self._versions[str(recorded["policyVersion"])] = str(ours["policyVersion"])
-        parts = re.findall(r"/api/(servicedef|service|policy|roles)(?=[/?]|$)", request["path"])
+        parts = re.findall(r"/api/(servicedef|service|policy|roles|zones)(?=[/?]|$)", request["path"])
         if (
             parts
             and isinstance(recorded, dict)
@@ -147,7 +147,7 @@ def seen(status: int, content_type: str | None, body: Any) -> dict[str, Any]:
         view["error"] = sorted(body["RemoteException"])
     elif isinstance(body, list):
         view["names"] = sorted(str(row.get("name")) if isinstance(row, dict) else str(row) for row in body)
-        view["names"] = [GUID.sub("GUID", name) for name in view["names"]]
+        view["names"] = [MILLIS.sub("MILLIS", GUID.sub("GUID", name)) for name in view["names"]]
     elif isinstance(body, dict):
         view["fields"] = {name: ordered(value) for name, value in body.items() if name in READ_BY_CLIENTS}
     return view
@@ -157,6 +157,7 @@ def stable(text: str) -> str:
     """An error text without what differs from run to run: numbers, object addresses, order of names in brackets."""
     text = re.sub(r"VXResponse@[0-9a-f]+statusCode", "VXResponse@0statusCode", text)
     text = re.sub(r"(policy|zone)-id=\[[\d,]+\]", r"\1-id=[N]", text)
+    text = re.sub(r"Zone name=[\d,]+ ", "Zone name=N ", text)
     text = re.sub(r"policy='grant-\d+'", "policy='grant-N'", text)
     sets = sorted("[" + ", ".join(sorted(names[1:-1].split(", "))) + "]" for names in BRACKETS.findall(text))
     return " ".join([BRACKETS.sub("[]", text).replace("[] ", ""), *sets])

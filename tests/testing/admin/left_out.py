@@ -17,7 +17,7 @@ _V2 = "/service/public/v2/api"
 
 UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
     UnsupportedEndpoint(
-        "zones are made and changed in their first form; their own administrators get no rights, which is stricter",
+        "zones are made and changed in their first form, by Ranger administrators only, which is stricter",
         (
             ("GET", f"{_V2}/zones-v2"),
             ("POST", f"{_V2}/zones-v2"),

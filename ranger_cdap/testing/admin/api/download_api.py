@@ -56,34 +56,27 @@ def download_policies(call: AdminCall) -> ServerResponse:
     known = call.version("lastKnownVersion")
     changes = call.tables.changes.since(service.stamp.id, known, service.policy_version) if with_deltas else None
     if changes is not None:
-        answer["policyDeltas"] = _deltas(call, changes)
+        answer["policyDeltas"] = [
+            {
+                "id": change.id,
+                "changeType": change.kind,
+                "policiesVersion": change.version,
+                "policy": _changed_policy(call, change),
+            }
+            for change in folded(changes)
+        ]
         # A plugin drops zones that the document does not name. Changes inside a zone send everything.
-        if zones := _zones(call, service, lambda zone: {"policyDeltas": []}):
-            answer["securityZones"] = zones
-        return json_response(answer)
+        return json_response(answer | _zones(call, service, lambda zone: {"policyDeltas": []}))
     answer["policies"] = _policies(call, service, enabled_only=not with_deltas)
-    if zones := _zones(
+    answer |= _zones(
         call, service, lambda zone: {"policies": _policies(call, service, zone=zone, enabled_only=not with_deltas)}
-    ):
-        answer["securityZones"] = zones
+    )
     if tags is not None:
         answer["tagPolicies"] |= {
             "policyVersion": tags.policy_version,
             "policies": _policies(call, tags, enabled_only=not with_deltas),
         }
     return json_response(answer)
-
-
-def _deltas(call: AdminCall, changes: list[LoggedChange]) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": change.id,
-            "changeType": change.kind,
-            "policiesVersion": change.version,
-            "policy": _changed_policy(call, change),
-        }
-        for change in folded(changes)
-    ]
 
 
 def _changed_policy(call: AdminCall, change: LoggedChange) -> dict[str, Any]:
@@ -100,16 +93,17 @@ def _policies(call: AdminCall, service: StoredService, *, zone: str = "", enable
 
 
 def _zones(call: AdminCall, service: StoredService, content: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-    return {
+    zones = {
         zone.name: {
             "zoneName": zone.name,
-            "resources": resources,
+            **to_json_object(zone.document.services[service.name]),
             **content(zone.name),
             "containsAssociatedTagService": service.document.tag_service in zone.document.tag_services,
         }
         for zone in call.tables.zones.all()
-        if (resources := zone.resources(service.name))
+        if service.name in zone.document.services
     }
+    return {"securityZones": zones} if zones else {}
 
 
 def _heads(call: AdminCall, service: StoredService) -> tuple[dict[str, Any], StoredService | None]:
@@ -172,13 +166,12 @@ def download_user_store(call: AdminCall) -> ServerResponse:
     if _has(call, service, "userstore", "lastKnownUserStoreVersion", version):
         return empty(304)
     users = call.tables.principals.users()
-    groups = call.tables.principals.groups()
     answer: dict[str, Any] = {
         "serviceName": service.name,
         "userStoreVersion": version,
         "userStoreUpdateTime": changed,
         "userAttrMapping": {user.document.name: {} for user in users},
-        "groupAttrMapping": {group.document.name: {} for group in groups},
+        "groupAttrMapping": {group.document.name: {} for group in call.tables.principals.groups()},
     }
     if members := {user.document.name: [name for _, name in user.groups] for user in users if user.groups}:
         answer["userGroupMapping"] = members

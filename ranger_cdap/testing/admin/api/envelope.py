@@ -16,13 +16,12 @@ def envelope(
     """Return the requested page under `name`, each row converted by `shown`; unordered lists have no `sorted_by`."""
     page = call.page()
     rows = [shown(row) for row in page.of(found)]
-    order = {"sortType": "asc", "sortBy": sorted_by} if sorted_by else {}
     return {
         "startIndex": page.start,
         "pageSize": page.size,
         "totalCount": len(found),
         "resultSize": len(rows),
-        **order,
+        **({"sortType": "asc", "sortBy": sorted_by} if sorted_by else {}),
         "queryTimeMS": call.now,
         name: rows,
     }

@@ -58,14 +58,15 @@ def _service(call: AdminCall) -> StoredService:
 
 
 def _zone(call: AdminCall, service: StoredService, request: GrantRevoke) -> str:
-    """Return the named zone, or the one of the resource; empty for none. Raises `Refusal` 400 for an unknown one."""
+    """Return the named zone, or the only one with the resource; else empty. Raises `Refusal` 400 for an unknown one."""
     zones = call.tables.zones
     if request.zone_name:
         if zones.by_name(request.zone_name) is None:
-            raise refuse(f"Unknown security zone: {request.zone_name}", code=1)
+            raise refuse(f"zone does not exist - name={request.zone_name}", code=1)
         return request.zone_name
     resource = {level: values.values for level, values in requested_resources(request).items()}
-    return next((zone.name for zone in zones.all() if zone.holds(service.name, resource)), "")
+    holding = [zone.name for zone in zones.all() if zone.holds(service.name, resource)]
+    return holding[0] if len(holding) == 1 else ""
 
 
 def _require_right(

@@ -76,15 +76,15 @@ def _answer(call: AdminCall, row: ListedPlugin) -> dict[str, Any]:
     }
     if service is None or definition is None:
         return fields
-    latest = {
-        "latestPolicyVersion": str(service.policy_version),
-        "lastPolicyUpdateTime": str(service.policy_update_time),
-        "latestTagVersion": str(service.tag_version),
-        "lastTagUpdateTime": str(service.tag_update_time),
-    }
     return fields | {
         "serviceDisplayName": service.document.display_name,
         "serviceType": service.document.type,
         "serviceTypeDisplayName": definition.document.display_name,
-        "info": row.info | latest,
+        "info": {
+            **row.info,
+            "latestPolicyVersion": str(service.policy_version),
+            "lastPolicyUpdateTime": str(service.policy_update_time),
+            "latestTagVersion": str(service.tag_version),
+            "lastTagUpdateTime": str(service.tag_update_time),
+        },
     }

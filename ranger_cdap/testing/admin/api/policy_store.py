@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -13,7 +13,7 @@ from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.api.rights import may_administer
 from ranger_cdap.testing.admin.model.documents import KINDS, AdminPolicy, AdminRole, AdminServiceDef, Group, User
 from ranger_cdap.testing.admin.model.responses import found, refuse, refuse_because, refuse_invalid
-from ranger_cdap.testing.admin.model.validation import failure
+from ranger_cdap.testing.admin.model.validation import ValidationFailure, failure
 from ranger_cdap.testing.admin.rules.default_policies import default_policies, default_users
 from ranger_cdap.testing.admin.rules.policy_rules import (
     MAX_NAME_LENGTH,
@@ -46,16 +46,13 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
             call.tables.policy_by_signature(service.stamp.id, sign, policy.zone_name), own_id
         ),
     )
-    zone = call.tables.zones.by_name(policy.zone_name) if policy.zone_name else None
-    if old is not None and old.document.zone_name != policy.zone_name:
-        raise refuse("a policy is not moved to another security zone: delete it and create it there", code=1)
     problems = list(
         check_policy(
             policy,
             definition.document,
             neighbours,
-            may_exclude=may_administer(call, service),
-            has_zone=zone is not None and service.name in zone.document.services,
+            may_exclude=may_administer(call, service, policy.zone_name),
+            zone_problems=_zone_problems(call, service, policy, old),
             name_field="id/name" if old else "policy name",
         )
     )
@@ -72,6 +69,19 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
     _require_known_principals(call, policy)
     _refuse_unknown_conditions(policy, definition.document, service)
     return policy
+
+
+def _zone_problems(
+    call: AdminCall, service: StoredService, policy: AdminPolicy, old: StoredPolicy | None
+) -> Iterator[ValidationFailure]:
+    name = policy.zone_name
+    zone = call.tables.zones.by_name(name)
+    if zone is None and name:
+        yield failure(3033, f"{old.stamp.id:,}" if old else "null")  # Ranger formats the policy's id, not the name
+    if zone is not None and service.name not in zone.document.services:
+        yield failure(3048, service.name, name)
+    if old is not None and old.document.zone_name != name:
+        yield failure(3032, old.document.zone_name, name)
 
 
 def _other(other: StoredPolicy | None, own_id: int | None) -> Neighbour | None:
@@ -96,6 +106,17 @@ def _require_known_principals(call: AdminCall, policy: AdminPolicy) -> None:
         for name in call.tables.principals.missing(kind, names):
             what = kind.removesuffix("s").capitalize()
             raise refuse(f"Operation denied. {what} name: {name} specified in policy does not exist in ranger admin.")
+
+
+def require_principals(call: AdminCall, named: Iterable[tuple[str, str, Iterable[str]]]) -> None:
+    """Require all names of another document than a policy; a row is a word for the kind, the kind and its names.
+
+    Raises:
+        Refusal: 400 with the first unknown name.
+    """
+    for what, kind, names in named:
+        if missing := call.tables.principals.missing(kind, names):
+            raise refuse_because("INVALID_INPUT_DATA", f"{what} with name: {missing[0]} does not exist ")
 
 
 def create_principals(

@@ -7,6 +7,7 @@ from functools import cache
 
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyResource
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
+from ranger_cdap.testing.admin.api.principals_in_use import roles_with
 from ranger_cdap.testing.admin.model.documents import AdminPolicy
 from ranger_cdap.testing.admin.model.responses import Refusal, refuse
 from ranger_cdap.testing.admin.rules.grant_rules import may_delegate
@@ -40,9 +41,23 @@ def is_service_admin(call: AdminCall, service: StoredService, user: str) -> bool
     return stored is not None and bool(wanted & {name for _, name in stored.groups})
 
 
-def may_administer(call: AdminCall, service: StoredService) -> bool:
-    """Return whether the caller has all rights on the policies of this service."""
-    return call.caller.is_admin or is_service_admin(call, service, call.caller.name)
+def may_administer(call: AdminCall, service: StoredService, zone: str = "") -> bool:
+    """Return whether the caller has all rights on the policies of this service, outside of zones or in this one."""
+    return call.caller.is_admin or is_service_admin(call, service, call.caller.name) or _has_zone(call, zone, "admin")
+
+
+def _has_zone(call: AdminCall, name: str, *parts: str) -> bool:
+    """Return whether a zone has the caller among its people of these parts, `admin` and `audit`.
+
+    Stricter than Ranger: a role in a role gives nothing.
+    """
+    zone, user = call.tables.zones.by_name(name), call.tables.principals.user(call.caller.name)
+    if zone is None or user is None:
+        return False
+    members = {"users": {call.caller.name}, "groups": {group for _, group in user.groups}}
+    roles = {role for kind, names in members.items() for one in names for role in roles_with(call, kind, one)}
+    own = {"users": members["users"], "user_groups": members["groups"], "roles": roles}
+    return any(own[kind] & set(getattr(zone.document, f"{part}_{kind}")) for part in parts for kind in own)
 
 
 MayDelegate = Callable[[Mapping[str, PolicyResource], Iterable[str]], bool]
@@ -67,12 +82,14 @@ def delegation(call: AdminCall, service: StoredService, user: str, zone: str) ->
 
 
 def policy_readers(call: AdminCall, service: StoredService) -> Callable[[AdminPolicy], bool]:
-    """Return a predicate for the policies the caller may see: all as administrator, else those they may delegate."""
+    """Return a predicate for the policies the caller may see: all, those of their zones, those they may delegate."""
     if may_administer(call, service):
         return lambda policy: True
     may = cache(lambda zone: delegation(call, service, call.caller.name, zone))
-    return lambda policy: all(
-        may(policy.zone_name)(resources, ()) for resources in (policy.resources, *policy.additional_resources)
+    reads = cache(lambda zone: _has_zone(call, zone, "admin", "audit"))
+    return lambda policy: (
+        reads(policy.zone_name)
+        or all(may(policy.zone_name)(resources, ()) for resources in (policy.resources, *policy.additional_resources))
     )
 
 
@@ -83,16 +100,16 @@ def require_policy_reader(call: AdminCall, service: StoredService, policy: Admin
 
 
 def require_policy_right(call: AdminCall, service: StoredService, *policies: AdminPolicy) -> None:
-    """Require an administrator of Ranger or of the service, or the right to delegate everything in the policies.
+    """Require an administrator of Ranger, the service or the zone, or the right to delegate everything in the policies.
 
     For an update, these are the policies before and after it.
 
     Raises:
         Refusal: 403; the caller has no such right.
     """
-    if may_administer(call, service):
-        return
     for policy in policies:
+        if may_administer(call, service, policy.zone_name):
+            continue
         may = delegation(call, service, call.caller.name, policy.zone_name)
         types = {name for item in policy.items() for name in item.access_types()}
         sets = (policy.resources, *policy.additional_resources)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
-from ranger_cdap.testing.admin.api.policy_store import create_principals
+from ranger_cdap.testing.admin.api.policy_store import create_principals, require_principals
 from ranger_cdap.testing.admin.api.principals_in_use import replace_in_policies, roles_with
 from ranger_cdap.testing.admin.api.rights import may_administer
 from ranger_cdap.testing.admin.model.documents import AdminRole
@@ -110,6 +110,8 @@ def _delete(call: AdminCall, role: StoredRole) -> ServerResponse:
         raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more policies", code=1)
     if roles_with(call, "roles", name):
         raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more other roles", code=1)
+    if any(name in (*zone.document.admin_roles, *zone.document.audit_roles) for zone in call.tables.zones.all()):
+        raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more security zones", code=1)
     call.tables.principals.delete_role(role.stamp.id, call.now)
     return empty(204)
 
@@ -131,9 +133,7 @@ def require_sound_role(call: AdminCall, sent: AdminRole, old: StoredRole | None)
     users, groups, roles = ([member.name for member in members] for members in (sent.users, sent.groups, sent.roles))
     if call.flag("createNonExistUserGroup") and call.caller.is_admin:
         create_principals(call, users=users, groups=groups)
-    for what, kind, names in (("user", "users", users), ("Group", "groups", groups), ("Role", "roles", roles)):
-        if missing := principals.missing(kind, names):
-            raise refuse_because("INVALID_INPUT_DATA", f"{what} with name: {missing[0]} does not exist ")
+    require_principals(call, (("user", "users", users), ("Group", "groups", groups), ("Role", "roles", roles)))
 
 
 def _reaches(call: AdminCall, role: AdminRole, target: str) -> bool:

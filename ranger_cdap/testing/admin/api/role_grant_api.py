@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 
 from ranger_cdap.ranger_model.role import RoleMember
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
@@ -74,7 +74,7 @@ def _may(call: AdminCall, request: GrantRevokeRole, role: AdminRole) -> bool:
     return ADMIN_ROLE in stored.document.user_role_list or _is_admin(call, role, grantor, groups)
 
 
-def _is_admin(call: AdminCall, role: AdminRole, user: str, groups: Iterable[str]) -> bool:
+def _is_admin(call: AdminCall, role: AdminRole, user: str, groups: Collection[str]) -> bool:
     if _names(role.users, [user]) or _names(role.groups, groups):
         return True
     inside = (call.tables.principals.role(member.name) for member in role.roles if member.is_admin)
@@ -86,6 +86,5 @@ def _is_admin(call: AdminCall, role: AdminRole, user: str, groups: Iterable[str]
     )
 
 
-def _names(members: list[RoleMember], names: Iterable[str]) -> bool:
-    wanted = set(names)
-    return any(member.is_admin and member.name in wanted for member in members)
+def _names(members: list[RoleMember], names: Collection[str]) -> bool:
+    return any(member.is_admin and member.name in names for member in members)

@@ -107,7 +107,7 @@ def update_service(call: AdminCall) -> ServerResponse:
     old = _of_path(call)
     sent = call.read(Service, "RangerService")
     refuse_broken(call, sent, old)
-    if sent.name != old.name and any(zone.resources(old.name) for zone in call.tables.zones.all()):
+    if sent.name != old.name and any(zone.document.rows(old.name) for zone in call.tables.zones.all()):
         raise refuse(f"service `{old.name}` is in a security zone: take it out before it is renamed", code=1)
     new = msgspec.structs.replace(
         sent,

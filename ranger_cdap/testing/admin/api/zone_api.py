@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import product
-
 import msgspec
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
-from ranger_cdap.testing.admin.api.policy_store import add_default_policies
-from ranger_cdap.testing.admin.model.documents import Zone
+from ranger_cdap.testing.admin.api.policy_store import add_default_policies, replace_policy, require_principals
+from ranger_cdap.testing.admin.model.documents import AdminServiceDef, Zone
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
     empty,
@@ -20,11 +17,9 @@ from ranger_cdap.testing.admin.model.responses import (
     refuse_invalid,
 )
 from ranger_cdap.testing.admin.model.validation import failure
-from ranger_cdap.testing.admin.rules.policy_rules import kept_signature
+from ranger_cdap.testing.admin.rules.zone_rules import check_overlap, check_zone
 from ranger_cdap.testing.admin.store.records import StoredService
 from ranger_cdap.testing.admin.store.zone_tables import StoredZone
-
-_WILDCARDS = "*?"
 
 
 def list_zones(call: AdminCall) -> ServerResponse:
@@ -34,43 +29,40 @@ def list_zones(call: AdminCall) -> ServerResponse:
 
 def get_zone(call: AdminCall) -> ServerResponse:
     """GET one by id or name; an unknown one is 400 here."""
-    return json_response(_of_path(call).to_json())
+    return json_response(_of_path(call, "org.apache.ranger.plugin.model.RangerSecurityZone :").to_json())
 
 
 def create_zone(call: AdminCall) -> ServerResponse:
     """POST a new one; each of its services gets its default policies there."""
     zone = call.read(Zone, "RangerSecurityZone")
-    same = call.tables.zones.by_name(zone.name)
-    if same is not None:
-        raise refuse_invalid([failure(3036, same.stamp.id)])
     services = _checked(call, zone, None)
     call.tables.zones.insert(zone, call.caller.shown_name, call.now)
-    for service in services:
-        _enter(call, zone, service)
+    for service, definition in services:
+        _enter(call, zone, service, definition)
     return json_response(_zone(call, zone.name).to_json())
 
 
 def update_zone(call: AdminCall) -> ServerResponse:
-    """PUT by id; a service that leaves the zone loses its policies there. Policies follow a new name of their zone."""
+    """PUT by id; a service that leaves the zone loses its policies there, the others' policies get its new name."""
     old, zone = _of_path(call), call.read(Zone, "RangerSecurityZone")
-    same = call.tables.zones.by_name(zone.name)
-    if same is not None and same.stamp.id != old.stamp.id:
-        raise refuse_invalid([failure(3036, same.stamp.id)])
     services = _checked(call, zone, old)
     call.tables.zones.update(old.stamp.id, zone, call.caller.shown_name, call.now)
     for name in old.document.services.keys() - zone.services.keys():
         _leave(call, old, name)
-    for service in services:
+    for service, definition in services:
         if service.name in old.document.services:
-            _rename(call, service, old.name, zone.name)
+            for policy in call.tables.policies(service.stamp.id, zone=old.name) if zone.name != old.name else ():
+                replace_policy(call, service, policy, msgspec.structs.replace(policy.document, zone_name=zone.name))
             call.tables.raise_policy_version(service.stamp.id, call.now)
         else:
-            _enter(call, zone, service)
+            _enter(call, zone, service, definition)
     return json_response(_zone(call, zone.name).to_json())
 
 
 def delete_zone(call: AdminCall) -> ServerResponse:
     """DELETE by id or name, with the policies in it."""
+    if "name" in call.path and call.tables.zones.by_name(call.path["name"]) is None:
+        raise refuse_invalid([failure(3037, call.path["name"])])
     zone = _of_path(call)
     for name in zone.document.services:
         _leave(call, zone, name)
@@ -78,17 +70,9 @@ def delete_zone(call: AdminCall) -> ServerResponse:
     return empty(204)
 
 
-def _enter(call: AdminCall, zone: Zone, service: StoredService) -> None:
-    definition = call.tables.definition(service.document.type)
-    if definition is not None:
-        add_default_policies(call, service, definition.document, zone.name)
+def _enter(call: AdminCall, zone: Zone, service: StoredService, definition: AdminServiceDef) -> None:
+    add_default_policies(call, service, definition, zone.name)
     call.tables.raise_policy_version(service.stamp.id, call.now)
-
-
-def _rename(call: AdminCall, service: StoredService, old: str, new: str) -> None:
-    for stored in call.tables.policies(service.stamp.id, zone=old) if new != old else ():
-        policy = msgspec.structs.replace(stored.document, zone_name=new)
-        call.tables.update_policy(service, stored, policy, kept_signature(policy), call.caller.shown_name, call.now)
 
 
 def _leave(call: AdminCall, zone: StoredZone, name: str) -> None:
@@ -100,70 +84,37 @@ def _leave(call: AdminCall, zone: StoredZone, name: str) -> None:
     call.tables.raise_policy_version(service.stamp.id, call.now)
 
 
-def _checked(call: AdminCall, zone: Zone, old: StoredZone | None) -> list[StoredService]:
-    """Validate a zone and return its services; raises `Refusal` 400 with the first violation."""
-    if not zone.name.strip() or not zone.services:
-        raise refuse("a security zone needs a name and resources of at least one service", code=1)
-    people = (
-        ("users", (*zone.admin_users, *zone.audit_users)),
-        ("groups", (*zone.admin_user_groups, *zone.audit_user_groups)),
-        ("roles", (*zone.admin_roles, *zone.audit_roles)),
-    )
-    for kind, names in people:
-        for name in call.tables.principals.missing(kind, names):
-            raise refuse(f"`{name}` of security zone `{zone.name}` does not exist in ranger admin", code=1)
-    services = [_checked_service(call, zone, name) for name in zone.services]
+def _checked(call: AdminCall, zone: Zone, old: StoredZone | None) -> list[tuple[StoredService, AdminServiceDef]]:
+    """Validate a zone and return its services; raises `Refusal` 400 with the violations."""
+    if not zone.name.strip():
+        raise refuse_invalid([failure(3035, "name")])
     others = [other for other in call.tables.zones.all() if old is None or other.stamp.id != old.stamp.id]
-    for service, other in product(services, others):
-        for own, taken in product(zone.services[service.name].resources, other.resources(service.name)):
-            if _may_overlap(own, taken):
-                raise refuse(f"security zone `{other.name}` has some of the same resources", code=1)
-    return services
-
-
-def _checked_service(call: AdminCall, zone: Zone, name: str) -> StoredService:
-    service = call.tables.service(name)
-    definition = call.tables.definition(service.document.type) if service else None
-    if service is None or definition is None:
-        raise refuse(f"service `{name}` of security zone `{zone.name}` does not exist", code=1)
-    levels = {resource.name for resource in definition.document.resources}
-    rows = zone.services[name].resources
-    if not rows or not all(row and row.keys() <= levels and all(map(_has_values, row.values())) for row in rows):
-        raise refuse(f"security zone `{zone.name}` needs resources of service `{name}`, each with values", code=1)
-    return service
-
-
-def _has_values(values: Iterable[str]) -> bool:
-    listed = list(values)
-    return bool(listed) and all(listed)
-
-
-def _may_overlap(one: dict[str, list[str]], other: dict[str, list[str]]) -> bool:
-    """Return whether the resources may overlap; true in doubt."""
-    return all(
-        any(_patterns_may_overlap(first, second) for first, second in product(one[level], other[level]))
-        for level in one.keys() & other.keys()
+    services = [
+        (service, stored.document)
+        for service in filter(None, map(call.tables.service, zone.services))
+        if (stored := call.tables.definition(service.document.type)) is not None
+    ]
+    zones = [*(other.document for other in others), zone]
+    problems = [failure(3036, other.stamp.id) for other in others if other.name == zone.name]
+    problems = problems or list(check_zone(zone, {service.name: definition for service, definition in services}))
+    if problems := problems or [problem for name in zone.services for problem in check_overlap(zones, name)]:
+        raise refuse_invalid(problems)
+    require_principals(
+        call,
+        (
+            ("user", "users", (*zone.admin_users, *zone.audit_users)),
+            ("group", "groups", (*zone.admin_user_groups, *zone.audit_user_groups)),
+            ("role", "roles", (*zone.admin_roles, *zone.audit_roles)),
+        ),
     )
-
-
-def _patterns_may_overlap(first: str, second: str) -> bool:
-    starts = list(_starts((first, second)))
-    if starts == [first, second]:
-        return first == second
-    return starts[0].startswith(starts[1]) or starts[1].startswith(starts[0])
-
-
-def _starts(patterns: Iterable[str]) -> Iterator[str]:
-    for pattern in patterns:
-        cuts = [at for at in map(pattern.find, _WILDCARDS) if at >= 0]
-        yield pattern[: min(cuts)] if cuts else pattern
+    return services
 
 
 def _zone(call: AdminCall, name: str) -> StoredZone:
     return found(call.tables.zones.by_name(name), refuse(f"security-zone with name: {name} does not exist", code=1))
 
 
-def _of_path(call: AdminCall) -> StoredZone:
+def _of_path(call: AdminCall, of: str = "") -> StoredZone:
     if "name" in call.path:
         return _zone(call, call.path["name"])
-    return found(call.tables.zones.by_id(call.path_id()), not_found_by_id(call.path_id()))
+    return found(call.tables.zones.by_id(call.path_id()), not_found_by_id(call.path_id(), of))

@@ -177,6 +177,10 @@ class Zone(Document):
     audit_roles: list[str] = []
     description: str = ""
 
+    def rows(self, service: str) -> list[dict[str, list[str]]]:
+        """Return the zone's resources of a service."""
+        return self.services[service].resources if service in self.services else []
+
 
 class GrantRevoke(Document):
     """A grant or revoke request."""

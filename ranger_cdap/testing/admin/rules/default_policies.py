@@ -13,12 +13,8 @@ DEFAULT_USERS_CONFIGS = ("username", "default.policy.users")
 
 def default_users(configs: Mapping[str, str]) -> list[str]:
     """Return the users of the default policies; without users in the configuration there are no policies."""
-    return list(dict.fromkeys(user for key in DEFAULT_USERS_CONFIGS for user in split_names(configs.get(key, ""))))
-
-
-def split_names(text: str) -> list[str]:
-    """Split a comma-separated setting."""
-    return [name for part in text.split(",") if (name := part.strip())]
+    parts = (part.strip() for key in DEFAULT_USERS_CONFIGS for part in configs.get(key, "").split(","))
+    return list(dict.fromkeys(filter(None, parts)))
 
 
 def default_policies(service: str, definition: AdminServiceDef, users: Sequence[str]) -> Iterator[AdminPolicy]:

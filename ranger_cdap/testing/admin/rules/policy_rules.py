@@ -83,7 +83,7 @@ def check_policy(
     neighbours: Neighbours,
     *,
     may_exclude: bool,
-    has_zone: bool = False,
+    zone_problems: Iterable[ValidationFailure] = (),
     name_field: str = "policy name",
 ) -> Iterator[ValidationFailure]:
     """Yield every violated rule, in Ranger's order.
@@ -93,12 +93,13 @@ def check_policy(
         definition: the completed definition of its service.
         neighbours: the other policies, without the stored version of this one.
         may_exclude: the caller is an administrator of Ranger or of the service.
-        has_zone: the policy's zone exists and has resources of the service.
+        zone_problems: the violated rules about its zone.
         name_field: `policy name` for a new policy, `id/name` for an update.
     """
     namesake = neighbours.by_name(policy.name) if policy.name else None
     if namesake:
         yield failure(3006, namesake.id, policy.service, field=name_field)
+    yield from zone_problems
     if not policy.is_audit_enabled and not (policy.policy_items or policy.deny_policy_items):
         yield failure(3008)
     known = [access.name for access in (*definition.access_types, *definition.marker_access_types)]
@@ -117,8 +118,6 @@ def check_policy(
             yield failure(3010, same.name, policy.service)
     if policy.policy_priority not in (0, 1):
         yield failure(3030)
-    if policy.zone_name and not has_zone:
-        yield failure(3033, policy.zone_name)
 
 
 def _check_item(item: PolicyItem, known: Sequence[str]) -> Iterator[ValidationFailure]:

@@ -152,7 +152,9 @@ class PrincipalTables(SqlTables):
 
     def members(self, group: str | None = None) -> list[StoredMember]:
         """Return all memberships, or those of one group, in order of creation."""
-        return self._all(_member, _MEMBERS + "WHERE g.name = coalesce(?, g.name) ORDER BY m.id", group)
+        return self._all(
+            lambda row: StoredMember(*row), _MEMBERS + "WHERE g.name = coalesce(?, g.name) ORDER BY m.id", group
+        )
 
     def delete_member(self, member_id: int, now: int) -> bool:
         """Remove a user from a group; false if the membership does not exist."""
@@ -203,10 +205,6 @@ class PrincipalTables(SqlTables):
 
 def _group(row: tuple[Any, ...]) -> StoredGroup:
     return StoredGroup(row[0], row[1], row[2], msgspec.json.decode(row[3], type=Group))
-
-
-def _member(row: tuple[Any, ...]) -> StoredMember:
-    return StoredMember(*row)
 
 
 def _role(row: tuple[Any, ...]) -> StoredRole:

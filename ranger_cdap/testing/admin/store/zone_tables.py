@@ -33,16 +33,12 @@ class StoredZone:
         """Return Ranger's JSON."""
         return self.stamp.fields() | to_json_object(self.document)
 
-    def resources(self, service: str) -> list[dict[str, list[str]]]:
-        """Return the zone's resources of a service."""
-        own = self.document.services.get(service)
-        return own.resources if own is not None else []
-
     def holds(self, service: str, resource: Mapping[str, list[str]]) -> bool:
         """Return whether the zone contains the whole resource."""
         return any(
-            all(level in resource and all(matches(values, value) for value in resource[level]) for level, values in own)
-            for own in (_patterns(row) for row in self.resources(service))
+            row.keys() <= resource.keys()
+            and all(matches(PolicyResource(values=row[level]), value) for level in row for value in resource[level])
+            for row in self.document.rows(service)
         )
 
 
@@ -82,7 +78,3 @@ class ZoneTables(SqlTables):
 
 def _zone(row: tuple[Any, ...]) -> StoredZone:
     return StoredZone(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Zone))
-
-
-def _patterns(resource: Mapping[str, list[str]]) -> list[tuple[str, PolicyResource]]:
-    return [(level, PolicyResource(values=values)) for level, values in resource.items()]

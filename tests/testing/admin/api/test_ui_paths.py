@@ -8,7 +8,12 @@ import pytest
 
 from tests.testing.admin.caller import V2, Caller, download, policy
 
-ZONE = {"name": "z", "services": {"cdapdev": {"resources": [{"instance": ["cdap"], "namespace": ["fin*"]}]}}}
+ZONE = {
+    "name": "z",
+    "services": {"cdapdev": {"resources": [{"instance": ["cdap"], "namespace": ["fin*"]}]}},
+    "adminUsers": ["alice"],
+    "auditUsers": ["alice"],
+}
 SERVICE = {"name": "other", "type": "cdap", "configs": {}}
 
 # path of the web UI, path of `public/v2`, a new document, another one

@@ -27,7 +27,6 @@ BROKEN = [
     ({"denyPolicyItems": [{"accesses": [{"type": "read"}]}]}, 3020, None),
     ({"allowExceptions": [{"users": ["alice"]}]}, 3002, None),
     ({"policyPriority": 2}, 3030, None),
-    ({"zoneName": "z"}, 3033, None),
     ({"resources": {"instance": {"values": ["cdap"], "isRecursive": True}}}, 3017, "instance"),
     ({"resources": {"instance": {"values": []}}}, 3026, "instance"),
     ({"resources": {"instance": {"values": ["cdap"]}, "dataset": {"values": ["d"]}}}, 3025, "missing mandatory"),

@@ -23,6 +23,14 @@ def download(admin: Caller, known: int, *, deltas: bool = True) -> tuple[int, An
     return admin("GET", f"{DOWNLOAD}/cdapdev?lastKnownVersion={known}&supportsPolicyDeltas={str(deltas).lower()}")
 
 
+ZONE = {
+    "name": "z",
+    "services": {"cdapdev": {"resources": [{"instance": ["cdap"], "namespace": ["fin*"]}]}},
+    "adminUsers": ["alice"],
+    "auditUsers": ["alice"],
+}
+
+
 def make(admin: Caller, name: str, **more: Any) -> dict[str, Any]:
     status, made = admin("POST", f"{V2}/policy", policy(name, name, **more))
     assert status == 200
@@ -94,8 +102,7 @@ def test_a_change_that_is_no_policy_s_gets_everything_and_disabled_policies_too(
 
 
 def test_a_change_inside_a_security_zone_gets_everything(admin_with_deltas: Caller) -> None:
-    resources = [{"instance": ["cdap"], "namespace": ["fin*"]}]
-    admin_with_deltas("POST", f"{V2}/zones", {"name": "z", "services": {"cdapdev": {"resources": resources}}})
+    admin_with_deltas("POST", f"{V2}/zones", ZONE)
     known = version(admin_with_deltas)
     make(admin_with_deltas, "fin1", zoneName="z")
     answer = download(admin_with_deltas, known)[1]
@@ -104,8 +111,7 @@ def test_a_change_inside_a_security_zone_gets_everything(admin_with_deltas: Call
 
 
 def test_deltas_name_the_zones_which_a_plugin_would_drop_otherwise(admin_with_deltas: Caller) -> None:
-    resources = [{"instance": ["cdap"], "namespace": ["fin*"]}]
-    admin_with_deltas("POST", f"{V2}/zones", {"name": "z", "services": {"cdapdev": {"resources": resources}}})
+    admin_with_deltas("POST", f"{V2}/zones", ZONE)
     make(admin_with_deltas, "fin1", zoneName="z")
     known = version(admin_with_deltas)
     new = make(admin_with_deltas, "outside")
@@ -114,7 +120,7 @@ def test_deltas_name_the_zones_which_a_plugin_would_drop_otherwise(admin_with_de
     (zone,) = answer["securityZones"].values()
     assert zone == {
         "zoneName": "z",
-        "resources": resources,
+        "resources": [{"instance": ["cdap"], "namespace": ["fin*"]}],
         "policyDeltas": [],
         "containsAssociatedTagService": False,
     }
