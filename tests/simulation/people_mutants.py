@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -17,7 +16,6 @@ from spark_sync.grants import observe, push, rights_of_others, went_back, writer
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.own_right import OwnRight
 from spark_sync.grants.plan import WITHOUT_GRANT
-from spark_sync.grants.zones import Zones
 from spark_sync.ledger.life import Life, State
 
 Mutant = Callable[[], Any]
@@ -78,10 +76,6 @@ def _nobodys(policy: Any) -> bool:
     return False
 
 
-def _not_followed(life: Life, mine: Any, zones: Any) -> tuple[Life, Any]:
-    return life, next((each for each in mine if each.zone_name == life.zone), None)
-
-
 def _unlabelled(step: Any, ours: Any, written: Any) -> Any:
     rest = _rest(step, ours, written)
     return rest and replaced(rest, policy_labels=[each for each in rest.policy_labels if each != FORMER_LABEL])
@@ -96,8 +90,6 @@ GIVING: Final = frozenset(
     {"add_item", "apply_needed", "beforehand", "denied_beforehand", "grant_rest", "import_sentry", "limited"}
     | {"policies_apply", "roles_apply", "roles_remove", "share_and_delete", "widen"}
 )
-
-ZONES: Final = frozenset({"rezone", "zone_changed", "zone_deleted", "zone_made", "zone_renamed"})
 
 PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
     "a policy that was moved counts as ours": (_swap(observe, "covers", lambda *_: True), {"move"}),
@@ -141,10 +133,5 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
         _swap(Life, "is_from_backup", False),
         {"restore"},
     ),
-    "a grant is written outside of zones": (_swap(push, "placed", lambda life, _: life), ZONES),
-    "what went with its zone was taken": (_swap(observe, "followed", _not_followed), ZONES),
-    "a zone over a grant changes nothing": (_swap(observe, "settled", lambda _, after, __: after), ZONES),
-    "a move leaves the old policy": (_swap(writer, "_moved", lambda life, *_: replace(life, moves=False)), ZONES),
-    "a grant ends in its own zone only": (_swap(Zones, "places_of", lambda _, life: (life.zone,)), ZONES),
 }
 """Each with the moves of which one is made in every seed that shows it."""

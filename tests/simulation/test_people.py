@@ -14,7 +14,6 @@ FEWER = 300
 RARELY_SHOWN = {
     "a guid that is there again counts as one that never went",
     "a right of the next entity goes",
-    "a zone over a grant changes nothing",
     "a right that a restore brought back may be a person's edit",
     "an older version counts as a newer one",
     "needed rights are given in the job's policies",
