@@ -57,7 +57,12 @@ class Estate:
     def zone(self, name: str, *namespaces: str, was: str = "", **levels: list[str]) -> None:
         """Make a zone, or change the one of that name."""
         rows = [{"instance": ["cdap"], "namespace": list(namespaces or ("fin*",)), **levels}]
-        zone = {"name": name, "services": {self.ranger.service: {"resources": rows}}, "adminUsers": ["bob"]}
+        zone = {
+            "name": name,
+            "services": {self.ranger.service: {"resources": rows}},
+            "adminUsers": ["bob"],
+            "auditUsers": ["bob"],
+        }
         if known := self.zones.pop(was or name, None):
             self.zones[name] = known
             self.send("PUT", f"/{known}", zone | {"id": known})

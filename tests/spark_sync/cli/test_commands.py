@@ -122,6 +122,7 @@ def test_the_same_for_programs() -> None:
                 "candidates": [],
                 "accesses": ["read", "write"],
                 "policy_id": 7,
+                "zone": None,
                 "reason": "",
                 "source": "",
                 "event": None,

@@ -281,7 +281,9 @@ def test_options_that_do_not_fit_are_refused(words: list[str], told: Any) -> Non
 
 
 def test_policies_of_security_zones_are_exported_and_planned(ranger: RangerAdmin, told: Any) -> None:
-    zone = {"name": "z", "services": {SERVICE: {"resources": [{"instance": ["cdap"], "namespace": ["fin*"]}]}}}
+    there = {"resources": [{"instance": ["cdap"], "namespace": ["fin*"]}]}
+    people = {"adminUsers": ["alice"], "auditUsers": ["alice"]}
+    zone = {"name": "z", "services": {SERVICE: there}, **people}
     address = f"{ranger.url}/service/public/v2/api/zones"
     assert requests.post(address, json=zone, auth=("admin", PASSWORD), timeout=10).status_code == 200
     levels = {level: PolicyResource(values=[value]) for level, value in ns("fin1").items()}

@@ -125,7 +125,9 @@ def test_a_directory_is_compared_in_the_service_as_it_is(
     assert main(["policies", "export", "--directory", str(directory)]) == 0
     (directory / "service.json").write_text(json.dumps({"service": "cdapdev"}))
     shutil.rmtree(directory / "tags")
-    zone = {"name": "z", "services": {"cdapdev": {"resources": [{"instance": ["cdap"], "namespace": ["fin*"]}]}}}
+    people = {"adminUsers": ["alice"], "auditUsers": ["alice"]}
+    there = {"resources": [{"instance": ["cdap"], "namespace": ["fin*"]}]}
+    zone = {"name": "z", "services": {"cdapdev": there}, **people}
     answer = requests.post(f"{ranger.url}/service/public/v2/api/zones", json=zone, auth=("admin", PASSWORD), timeout=10)
     assert answer.ok, answer.text
     levels = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["fin1"]}}

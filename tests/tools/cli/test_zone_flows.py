@@ -36,7 +36,7 @@ def run(ranger: RangerAdmin, capsys: pytest.CaptureFixture[str]) -> Run:
 
 def zone(ranger: RangerAdmin, *resources: dict[str, list[str]], name: str = "finance") -> None:
     there = {"resources": [{"instance": ["cdap"], **one} for one in resources]}
-    body = {"name": name, "services": {"cdapdev": there}, "adminUsers": ["bob"]}
+    body = {"name": name, "services": {"cdapdev": there}, "adminUsers": ["bob"], "auditUsers": ["bob"]}
     url = f"{ranger.url}/service/public/v2/api/zones"
     assert requests.post(url, json=body, auth=("admin", PASSWORD), timeout=10).ok
 
