@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId, entity_types
@@ -152,5 +152,7 @@ def test_whatever_is_asked_for_what_passes_matches_nothing_but_itself() -> None:
             assert value.isascii()
             assert not set(value) & set("*?,{}\\ \n")
 
+    for special in ",{}*?\\\n\u200b":
+        holds = example((EntityId("namespace", ("ns1",)), f"a{special}"))(holds)
     holds()
     assert passed

@@ -826,6 +826,7 @@ def test_lives_follow_one_another_and_only_the_last_is_open(texts: list[str], se
 
 
 @given(_HISTORIES)
+@example(["mallory~+ 110-115"])
 def test_nobody_is_granted_what_no_journalled_request_of_theirs_created(texts: list[str]) -> None:
     made = events(texts)
     created = {

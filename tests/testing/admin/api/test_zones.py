@@ -113,7 +113,7 @@ def test_a_renamed_zone_keeps_its_policies_under_its_new_name(zoned: Caller) -> 
     assert (status, "3010" in answer["msgDesc"]) == (400, True)
 
 
-def test_a_narrowed_zone_keeps_its_policies_and_a_service_that_leaves_takes_them_along(zoned: Caller) -> None:
+def test_a_narrowed_zone_keeps_its_policies_and_a_leaving_service_takes_them(zoned: Caller) -> None:
     zoned("POST", f"{V2}/policy", policy("inside", "fin1", zoneName="finance"))
     for less in (zone("finance", "other"), zone(services={"cdapdev": {"resources": []}})):
         assert change(zoned, less) == 200
