@@ -77,7 +77,8 @@ LIVES: Final = pa.schema(
                 [
                     *_fields(_TEXT, "profile"),
                     *_fields(pa.bool_(), "delegate_admin"),
-                    *_fields(_TEXT, "plugins"),
+                    # The group is not used any more; without it, a ledger that has it could not be written.
+                    *_fields(_TEXT, "extra_group", "plugins"),
                 ]
             ),
         ),

@@ -342,7 +342,9 @@ NEVER_NULL: dict[str, st.SearchStrategy[Any]] = {
 OF_A_FEW: dict[str, st.SearchStrategy[Any]] = {
     "stage": st.sampled_from([stage.value for stage in Stage]),
     "outcome": st.sampled_from([outcome.value for outcome in Outcome]),
-    "terms": st.fixed_dictionaries({"profile": SHORT, "delegate_admin": st.booleans(), "plugins": SHORT}),
+    "terms": st.fixed_dictionaries(
+        {"profile": SHORT, "delegate_admin": st.booleans(), "extra_group": SHORT, "plugins": SHORT}
+    ),
 }
 NULL = ("namespace", "application", "creator", "ended", "ended_source", "ended_id", "versions", "terms")
 OF_A_TYPE = {"string": SHORT, "int64": NUMBER, "int32": st.integers(1, 9), "bool": st.booleans()}
@@ -500,9 +502,16 @@ def test_a_lost_table_is_made_again_and_is_not_the_one_of_the_last_run(
 
 
 def test_a_ledger_from_before_zones_has_its_lives_outside_of_them(tmp_path: Path) -> None:
-    before = pa.schema([each for each in CHANGES if each.name not in ("zone", "moves")])
-    old, new = (Life(EntityId("dataset", ("ns1", name)), 1, "alice", BEGUN, State.APPLIED) for name in ("old", "new"))
+    group = pa.field("extra_group", pa.string())
+    terms = pa.struct([*(each for each in CHANGES.field("terms").type if each.name != "extra_group"), group])
+    kept = [each for each in CHANGES if each.name not in ("zone", "moves", "terms")]
+    before = pa.schema([*kept, pa.field("terms", terms)])
+    old, new = (
+        Life(EntityId("dataset", ("ns1", name)), 1, "alice", BEGUN, State.APPLIED, terms=GrantTerms("003"))
+        for name in ("old", "new")
+    )
     row = {**change_row("cdap", LedgerChange(None, old)), "sequence": 1}
+    row["terms"] |= {"extra_group": "cdap_ns1"}
     del row["zone"], row["moves"]
     write_deltalake(tmp_path / "changes", pa.Table.from_pylist([row], schema=before))
     ledger = DeltaLedger(tmp_path, "cdap")
