@@ -43,10 +43,21 @@ def regrant(invocation: Invocation, yes: bool, entities: tuple[EntityId, ...]) -
 
     with invocation.messages.status("comparing grants with the settings") as shown:
         report = change(settings, entities=entities, send=yes, progress=shown.update)
+    show_regrant(invocation, report, sent=yes)
+
+
+def show_regrant(
+    invocation: Invocation, report: RegrantReport, *, sent: bool, changing: str = "outdated grants"
+) -> None:
+    """Print a regrant, or other changes of grants, as text or as JSON; raise what stopped it early.
+
+    Raises:
+        RangerAdminError: it stopped early.
+    """
     if invocation.as_json:
         invocation.print_json(to_json(report))
     else:
-        print_regrant(invocation, report, sent=yes)
+        print_regrant(invocation, report, sent=sent, changing=changing)
     if report.error:
         raise report.error
 

@@ -7,7 +7,7 @@ import click
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from spark_sync.cli.regrant import print_regrant, to_json
+from spark_sync.cli.regrant import show_regrant
 from spark_sync.preflight import check_ledger
 
 
@@ -33,9 +33,4 @@ def rezone(invocation: Invocation, zone: str, yes: bool) -> None:
 
     with invocation.messages.status("comparing grants with the zones") as shown:
         report = regrant(settings, zone=zone, send=yes, progress=shown.update)
-    if invocation.as_json:
-        invocation.print_json(to_json(report))
-    else:
-        print_regrant(invocation, report, sent=yes, changing=f"grants to move into zone {zone}")
-    if report.error:
-        raise report.error
+    show_regrant(invocation, report, sent=yes, changing=f"grants to move into zone {zone}")
