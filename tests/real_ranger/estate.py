@@ -133,6 +133,8 @@ class Estate:
         """All there is, without what every change alters."""
         kinds = {kind: sorted(self.listed(kind), key=lambda row: row["id"]) for kind in LISTS}
         found = {kind: [_lasting(row) for row in rows] for kind, rows in kinds.items()}
+        for definition in found["definitions"]:  # Ranger answers its resources in no fixed order
+            definition["resources"].sort(key=lambda resource: resource["name"])
         zones = [zone["name"] for zone in found["zones"]]
         for zone in zones:
             found["policies"] += map(_lasting, self.done("GET", f"{V2}/policy?zoneName={zone}&pageSize=10000"))
