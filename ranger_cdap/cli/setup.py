@@ -11,16 +11,14 @@ import click
 
 from ranger_cdap.cdap.grant import check_grantee
 from ranger_cdap.cli.command import Command
-from ranger_cdap.cli.display import visible
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.ranger_changes import CHANGE_EXITS, change_ranger, changing, show_steps
-from ranger_cdap.config import Settings
 from ranger_cdap.config.cdap_site import DOCUMENTED, SiteProposal, as_toml, proposal
 from ranger_cdap.ranger.changes.step import Step
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.setup import service_setup
-from ranger_cdap.ranger.setup.proposed_admins import desired_state, read_proposal
+from ranger_cdap.ranger.setup.setup_state import DesiredState
 
 
 @click.command(
@@ -75,10 +73,9 @@ def setup(
 
     def planned(admin: RangerAdmin) -> Sequence[Step]:
         state = service_setup.read_state(admin, settings.ranger.service)
-        return service_setup.plan(replace(desired_state(settings, state.policies), lookup=lookup), state)
+        return service_setup.plan(replace(DesiredState.of(settings), lookup=lookup), state)
 
     def show(steps: Sequence[Step]) -> None:
-        _show_proposal(settings)
         _note_unset(invocation)
         show_steps(invocation, steps)
 
@@ -110,17 +107,3 @@ def _propose(invocation: Invocation, proposed: SiteProposal) -> None:
         "nothing was set up: put what you agree with into `ranger-cdap.toml`, then run `ranger-cdap setup`; "
         "`ranger-cdap needs --profile cdap-6` shows what that profile needs"
     )
-
-
-def _show_proposal(settings: Settings) -> None:
-    if not settings.admin.from_cdap:
-        return
-    proposal = read_proposal(settings)
-    if proposal.known:
-        parts = (("accepted", proposal.accepted), ("refused by `admin.from_cdap`", proposal.refused))
-        text = "; ".join(f"{what}: {', '.join(names)}" for what, names in parts if names) or "none"
-    else:
-        text = (
-            f"not known here, so those in Ranger stay; the decision service keeps them in `{settings.plugin.cache_dir}`"
-        )
-    click.echo(visible(f"administrators proposed by CDAP: {text}"), err=True)

@@ -13,7 +13,7 @@ from ranger_cdap.config.groups import GroupSettings, LdapSettings
 from ranger_cdap.config.layers import ENVIRONMENT_PREFIX
 from ranger_cdap.config.loader import DEFAULT_FILE, Configuration, load_settings, parse_settings, read_configuration
 from ranger_cdap.config.secret import Secret, resolve_secret
-from ranger_cdap.config.service import CallerSettings, JwtSettings, ProxySettings, ServiceSettings
+from ranger_cdap.config.service import CallerSettings, ProxySettings, ServiceSettings
 from ranger_cdap.config.settings import (
     AdminSettings,
     AuditSettings,
@@ -44,7 +44,6 @@ __all__ = [
     "EnforceSettings",
     "GroupSettings",
     "HadoopSettings",
-    "JwtSettings",
     "LdapSettings",
     "MasterSettings",
     "NetworkSettings",

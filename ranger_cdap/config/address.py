@@ -45,7 +45,6 @@ SOURCE: Final = AddressSetting("sync.sources[].url", "https://messaging.cdap.exa
 CONFIRM: Final = AddressSetting("sync.confirm.url", "https://cdap.example:11015")
 DECISION_SERVICE: Final = AddressSetting("sync.confirm.decision_service", "http://127.0.0.1:6500")
 NOTIFY: Final = AddressSetting("sync.notify[].url", "https://decisions.example:6500")
-JWKS: Final = AddressSetting("service.jwt.jwks_url", "https://issuer.example/keys", permission="")
 
 
 def addresses(url: str) -> tuple[str, ...]:
@@ -63,7 +62,6 @@ def configured_addresses(settings: Settings) -> Iterator[tuple[AddressSetting, s
         *((ELASTICSEARCH, url) for url in addresses(audit.elasticsearch_url)),
         (CONFIRM, confirm.url),
         (DECISION_SERVICE, confirm.decision_service),
-        (JWKS, settings.service.jwt.jwks_url),
         *((SOURCE, source.url) for source in settings.sync.sources),
         *((NOTIFY, service.url) for service in settings.sync.notify),
     ]

@@ -19,24 +19,7 @@ class CallerSettings(Table, frozen=True):
     roles: tuple[Literal["enforce", "audit", "grant", "evaluate", "delegate", "refresh"], ...]
     """Its roles ([decision-service.md](decision-service.md))."""
     secret: Secret | None = None
-    """Its secret; without one it uses a token (`[service.jwt]`) or a proxy (`[service.proxy]`)."""
-
-
-class JwtSettings(Table, frozen=True):
-    """Accepted tokens; none without a key."""
-
-    key_file: Path | None = None
-    """The public key that verifies them, as PEM: RSA (`RS256`), P-256 (`ES256`) or Ed25519 (`EdDSA`)."""
-    jwks_url: str = ""
-    """Instead of `key_file`: the address of the issuer's current keys (JWKS); `https`, or `http` on this machine."""
-    jwks_ca_file: str | None = None
-    """The authorities trusted for `jwks_url`, as PEM; default: those of the system."""
-    issuer: str = ""
-    """The required issuer."""
-    audience: str = ""
-    """The required audience."""
-    name_claim: str = "sub"
-    """The claim that names the caller."""
+    """Its secret; without one a proxy names it (`[service.proxy]`)."""
 
 
 class ProxySettings(Table, frozen=True):
@@ -73,8 +56,6 @@ class ServiceSettings(Table, frozen=True):
     """Ranger services to decide for besides `ranger.service`, each with its own definition."""
     callers: tuple[CallerSettings, ...] = ()
     """The callers: one table `[[service.callers]]` each."""
-    jwt: JwtSettings = JwtSettings()
-    """Accepted tokens: the table `[service.jwt]`."""
     proxy: ProxySettings = ProxySettings()
     """A trusted proxy: the table `[service.proxy]`."""
     events_dir: Path = msgspec.field(default_factory=UserDirectory("data", "events"))

@@ -81,8 +81,6 @@ class AdminSettings(Table, frozen=True):
     """Users; `ranger-cdap setup` gives them their rights in Ranger."""
     groups: tuple[str, ...] = ()
     """Groups, likewise."""
-    from_cdap: tuple[str, ...] = ()
-    """Users accepted as further administrators if CDAP's `cdap-site.xml` names them, `*` for any; default: none."""
 
 
 class MasterSettings(Table, frozen=True):

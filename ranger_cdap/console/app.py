@@ -47,7 +47,6 @@ class Console:
     def __init__(self, settings: Settings, *, ranger_ui: str = "", refresh_in_background: bool = True) -> None:
         self.must_start_again = False
         callers = Callers.of(settings.service)
-        self._keys = callers.fetched_keys
         self._server = HttpServer(settings.service, LIMITS, option="--listen")
         try:
             # Nothing is audited, and the audit files belong to the decision service.
@@ -56,8 +55,6 @@ class Console:
         except BaseException:
             self._server.stop()
             raise
-        if self._keys is not None:
-            self._keys.start()
         ui = (ranger_ui or next(iter(addresses(settings.ranger.url)), "")).rstrip("/")
         self._app = create_app(
             settings.service, callers, Views(self.authorizer, settings, ui, Questions(self._start_again, MAX_SECONDS))
@@ -79,8 +76,6 @@ class Console:
     def close(self) -> None:
         """Finish requests in progress, and stop refreshing."""
         self._server.stop()
-        if self._keys is not None:
-            self._keys.close()
         self.authorizer.close()
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from ranger_cdap.config import Settings
-from ranger_cdap.doctor.finding import SETUP, Finding, failed, note, skipped, well
+from ranger_cdap.doctor.finding import SETUP, Finding, failed, skipped, well
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger.changes.setup_rights import Holder, held, rights
 from ranger_cdap.ranger.changes.step import StepChange
-from ranger_cdap.ranger.setup.proposed_admins import desired_state, read_proposal
 from ranger_cdap.ranger.setup.setup_policies import ADMIN_ACCESSES, instance_policies, policy_steps
-from ranger_cdap.ranger.setup.setup_state import CurrentState
+from ranger_cdap.ranger.setup.setup_state import CurrentState, DesiredState
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.download import ServicePolicies
 from ranger_cdap.ranger_model.policy import Policy
-
-_SHOWN: Final = 10
 
 
 def examine_administrators(
@@ -26,14 +22,12 @@ def examine_administrators(
 ) -> Iterator[Finding]:
     """Check what administrators may do on the instance, and whether `setup` would change anybody's rights."""
     existing = list(readable)
-    wanted, found = desired_state(settings, existing), CurrentState(None, None, existing)
+    wanted, found = DesiredState.of(settings), CurrentState(None, None, existing)
     changes = [step for step in policy_steps(wanted, found) if step.change is not StepChange.KEEP]
     if changes:
         yield failed("rights by `setup`", "they differ from the settings: " + "; ".join(map(str, changes)), SETUP)
     else:
         yield well("rights by `setup`", "as the settings have them")
-    if settings.admin.from_cdap:
-        yield _proposal(settings)
     named = list(rights((), users=wanted.admin_users, groups=wanted.admin_groups))
     if not named:
         return
@@ -59,20 +53,6 @@ def examine_administrators(
     }
     more = f"; also, by what people wrote: {', '.join(sorted(others))}" if others and not changes else ""
     yield well(check, f"{', '.join(map(str, named))}{more}")
-
-
-def _proposal(settings: Settings) -> Finding:
-    check, proposal = "administrators proposed by CDAP", read_proposal(settings)
-    if not proposal.known:
-        return skipped(check, "no proposal is in the cache directory, or only another user may read it")
-    accepted = ", ".join(proposal.accepted) or "none"
-    if proposal.refused:
-        return note(
-            check,
-            f"accepted: {accepted}; refused: {', '.join(proposal.refused[:_SHOWN])}",
-            "correct `admin.from_cdap`, or `admin.users` in CDAP's `cdap-site.xml`",
-        )
-    return well(check, f"accepted: {accepted}")
 
 
 def _missing(engine: PolicyEngine, holder: Holder, instance: str) -> list[str]:

@@ -153,16 +153,15 @@ def examine_rules(settings: Settings) -> Iterator[Finding]:
 
 def _administrators(settings: Settings) -> Iterator[Finding]:
     master, admin = settings.master.name, settings.admin
-    if not (admin.users or admin.groups or admin.from_cdap):
+    if not (admin.users or admin.groups):
         yield note(
             "administrators", "none are set", "set `admin.users` or `admin.groups`, then run `ranger-cdap setup`"
         )
     elif master in admin.users:
         yield failed("administrators", f"the master user `{master}` is one of them", "remove it from `admin.users`")
     else:
-        proposed = [f"those whom CDAP proposes of {', '.join(admin.from_cdap)}"] if admin.from_cdap else []
         groups = [f"group {group}" for group in admin.groups]
-        yield well("administrators", ", ".join((*admin.users, *groups, *proposed)))
+        yield well("administrators", ", ".join((*admin.users, *groups)))
     seen = f"`{master}`, creating: {settings.master.create}"
     if settings.master.user:
         yield well("master user", seen)

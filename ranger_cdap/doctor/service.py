@@ -10,17 +10,16 @@ from contextlib import suppress
 from itertools import chain
 from typing import Final
 
-from ranger_cdap.config import CallerSettings, JwtSettings, ServiceSettings, Settings
+from ranger_cdap.config import CallerSettings, ServiceSettings, Settings
 from ranger_cdap.config.named_file import opened_for_library
 from ranger_cdap.doctor.directories import examine_events
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.doctor.network import has_field, no_connection
 from ranger_cdap.doctor.users import Users
-from ranger_cdap.errors import ConfigError, ServerError, reason
+from ranger_cdap.errors import ConfigError, reason
 from ranger_cdap.net.tls import show_certificate
 from ranger_cdap.service.http.callers import CallerRole, Callers
 from ranger_cdap.service.http.server import check_exposure
-from ranger_cdap.service.http.signing_keys import ALGORITHMS, KeyServer, KeysUnavailable
 
 _TIMEOUT: Final = 5.0
 _NAME: Final = "ranger-pdp"
@@ -55,28 +54,10 @@ def _callers(service: ServiceSettings) -> Iterable[Finding]:
         return [note(check, f"not checked: {problem}", "run this as the user of the decision service as well")]
     try:
         Callers.of(service)
-    except ServerError as e:
-        return [failed(check, str(e), "or remove `[service.jwt]` from the configuration")]
     except ConfigError as e:
-        return [failed(check, str(e), "correct `[[service.callers]]`, `[service.jwt]` or `[service.proxy]`")]
+        return [failed(check, str(e), "correct `[[service.callers]]` or `[service.proxy]`")]
     named = "; ".join(f"{caller.name}: {', '.join(caller.roles) or 'nothing'}" for caller in service.callers)
-    keys = [_token_keys(service.jwt)] if service.jwt.jwks_url else []
-    return [well(check, named), *keys, *chain.from_iterable(map(_purposes, service.callers))]
-
-
-def _token_keys(settings: JwtSettings) -> Finding:
-    check, url = "keys of tokens", settings.jwks_url
-    try:
-        keys = KeyServer(settings)()
-    except KeysUnavailable as e:
-        return failed(check, str(e), "correct `service.jwt.jwks_url` and `.jwks_ca_file`, or start the key server")
-    if not keys:
-        return failed(
-            check,
-            f"`{url}` has no key for {', '.join(ALGORITHMS)}",
-            "have the issuer publish its public keys with ids",
-        )
-    return well(check, f"{len(keys)} for {', '.join(sorted({algorithm for _, algorithm in keys}))}")
+    return [well(check, named), *chain.from_iterable(map(_purposes, service.callers))]
 
 
 def _purposes(caller: CallerSettings) -> Iterator[Finding]:

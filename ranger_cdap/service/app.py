@@ -50,7 +50,7 @@ class _ApiEndpoint(Endpoint):
     """Serve one route: read the body, run the handler."""
 
     def __init__(self, route: ApiRoute, state: AppState, callers: Callers, shares: Shares) -> None:
-        super().__init__(route.path, route.roles, callers, shares, error=route.error, challenge=route.challenge)
+        super().__init__(route.path, route.roles, callers, shares, error=route.error)
         self._route = route
         self._state = state
         self._read = _reader(route.takes) if route.takes else None

@@ -78,10 +78,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
         events=Events.of(settings),
         grant_forwarder=grant_forwarder,
         role_forwarder=role_forwarder,
-        token_keys=callers.fetched_keys,
         telemetry=start_telemetry(TELEMETRY_NAME),
     )
-    if state.token_keys is not None:
-        state.token_keys.start()
     state.metrics.watch(state.read_metrics)
     return state, create_app(state, callers, ROUTES)

@@ -65,7 +65,6 @@ _LONGEST: Final = 250_000
 
 _MASKED: Final = {501: ErrorBody}
 _MASKED_AS_TEXT: Final = {501: str}
-_PDP_CHALLENGE: Final = 'Bearer realm="Ranger PDP", Basic realm="Ranger PDP", charset="UTF-8"'
 
 
 _ALL: Final = (
@@ -225,7 +224,6 @@ _ALL: Final = (
         works=True,
         longest=_LONGEST,
         also=_MASKED,
-        challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "POST",
@@ -239,7 +237,6 @@ _ALL: Final = (
         works=True,
         longest=_LONGEST,
         also=_MASKED,
-        challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "POST",
@@ -252,7 +249,6 @@ _ALL: Final = (
         works=True,
         longest=_LONGEST,
         also=_MASKED,
-        challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "POST",
@@ -267,7 +263,6 @@ _ALL: Final = (
         longest=_LONGEST,
         also=_MASKED_AS_TEXT,
         error=text_error,
-        challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "POST",
@@ -282,7 +277,6 @@ _ALL: Final = (
         longest=_LONGEST,
         also=_MASKED_AS_TEXT,
         error=text_error,
-        challenge=_PDP_CHALLENGE,
     ),
     ApiRoute(
         "GET",
@@ -292,7 +286,6 @@ _ALL: Final = (
         "AuthZEN metadata",
         gives=AuthZenConfiguration,
         error=text_error,
-        challenge=_PDP_CHALLENGE,
     ),
     ApiRoute("GET", "/health/live", _PUBLIC, health.live, "Liveness", gives=Live),
     ApiRoute("GET", "/health/ready", _PUBLIC, health.ready, "Readiness", gives=Ready, also={503: Ready}),

@@ -14,7 +14,6 @@ from pages.settings import field_descriptions, page
 from ranger_cdap.config import (
     CallerSettings,
     ConfirmSettings,
-    JwtSettings,
     NotifySettings,
     ProxySettings,
     Settings,
@@ -60,7 +59,6 @@ TABLES: dict[str, type[Table]] = {
     "[sync.confirm]": ConfirmSettings,
     "[[sync.notify]]": NotifySettings,
     "[[service.callers]]": CallerSettings,
-    "[service.jwt]": JwtSettings,
     "[service.proxy]": ProxySettings,
 }
 

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from ranger_cdap.cli.main import main
-from ranger_cdap.config import PluginSettings, Settings
 from ranger_cdap.errors import AdminFailed, ConflictingChange
 from ranger_cdap.ranger.changes.carry_out import carry_out
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.setup import service_setup
-from ranger_cdap.ranger.setup.proposed_admins import save_proposal
 from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemAccess
@@ -132,25 +130,6 @@ def test_administrators_in_ranger_follow_the_settings(ranger: RangerAdmin, capsy
     after = everything(ranger)
     assert main([*administrators("bob"), "--yes"]) == 0
     assert everything(ranger) == after
-
-
-def test_administrators_that_cdap_proposes_need_the_consent_of_the_settings(
-    ranger: RangerAdmin, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    settings = Settings(plugin=PluginSettings(username="cdapplugin", cache_dir=tmp_path / "cache"))
-    save_proposal(settings, ["alice", "bob", "cdapplugin"])
-
-    def listed() -> str:
-        return str((ranger.get_service("cdapdev") or {})["configs"]["service.admin.users"])
-
-    assert main(["setup", "--yes"]) == 0
-    assert listed() == "cdapsync"
-    assert main(["--set", "admin.from_cdap=bob", "setup", "--yes"]) == 0
-    assert "accepted: bob; refused by `admin.from_cdap`: alice, cdapplugin" in capsys.readouterr().err
-    assert listed() == "cdapsync,bob"
-    assert main(["setup", "--yes"]) == 0
-    assert listed() == "cdapsync"
-    assert "bob" not in json.dumps(ranger.policy_documents("cdapdev"))
 
 
 def test_what_changes_while_the_plan_is_shown_is_not_overwritten(

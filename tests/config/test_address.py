@@ -21,7 +21,7 @@ from ranger_cdap.config import (
     is_exposed,
     parse_settings,
 )
-from ranger_cdap.config.address import JWKS, RANGER, all_can_be_plain
+from ranger_cdap.config.address import RANGER, AddressSetting, all_can_be_plain
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.net.exchange import Exchange, NoResponse
 from ranger_cdap.net.tls import TlsFiles
@@ -116,7 +116,7 @@ def test_plain_http_beyond_this_machine_is_for_named_hosts_only(url: str, host: 
     assert host.lower() in str(caught.value).lower()
     assert checked_address(url, RANGER, ["other.example", host]) == url.rstrip("/")
     with pytest.raises(ConfigError, match=r"use .*https://$"):
-        checked_address(url, JWKS, [host])
+        checked_address(url, AddressSetting("x", "https://x.example", permission=""), [host])
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,6 @@ HOLDERS = {
     "sync.confirm.url": {"sync": {"confirm": {"url": PLAIN, "user": "u", "caller": "c", "secret": "s"}}},
     "sync.confirm.decision_service": {"sync": {"confirm": {"decision_service": PLAIN}}},
     "sync.notify[].url": {"sync": {"notify": [{"url": PLAIN, "caller": "c", "secret": "s"}]}},
-    "service.jwt.jwks_url": {"service": {"jwt": {"jwks_url": PLAIN}}},
 }
 
 
@@ -196,11 +195,6 @@ def test_each_setting_is_checked_when_it_is_read(setting: str) -> None:
         parse_settings(tables, origin="file x.toml")
     assert str(caught.value).startswith(f"file x.toml: `{setting}` is `{PLAIN}`")
     named = tables | {"network": {"plain_hosts": ["server.example"]}}
-    if setting == "service.jwt.jwks_url":  # keys that prove who callers are
-        assert str(caught.value).endswith("use https://")
-        with pytest.raises(ConfigError, match=r"use https://$"):
-            parse_settings(named, origin="x")
-        return
     assert "add `server.example` to `network.plain_hosts`" in str(caught.value)
     permitted = parse_settings(named, origin="file x.toml")
     assert PLAIN in [url for _, url in configured_addresses(permitted) if is_exposed(url)]

@@ -45,7 +45,6 @@ SERVICE_SETTINGS: Final = {
         "kafka_cert_file": {"secretFile": "kafka.pem"},
     },
     "service": {
-        "jwt": {"jwks_url": "https://issuer.example/keys", "issuer": "https://issuer.example", "audience": "cdap"},
         "proxy": {"addresses": ["10.0.0.1"], "secret": {"secretKey": "proxy"}},
     },
 }

@@ -37,7 +37,6 @@ from ranger_cdap.doctor import Finding, Health, examine
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.refresh.policy_refresher import PolicyRefresher
 from ranger_cdap.ranger.setup import service_setup
-from ranger_cdap.ranger.setup.proposed_admins import save_proposal
 from ranger_cdap.ranger.setup.setup_state import DesiredState
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
@@ -340,16 +339,6 @@ def test_who_gets_and_who_loses_administration_is_named_and_setup_ends_it(own_wo
     service_setup.set_up(own_world.admin, wanted)
     own_world.download()
     assert {finding.health for finding in own_world.examine()} == {Health.WELL}
-
-
-def test_a_proposal_of_cdap_is_shown_and_what_it_lacks_in_ranger(world: World) -> None:
-    world.change("admin", from_cdap=("bob",))
-    check = "administrators proposed by CDAP"
-    assert {f.check: f.health for f in world.examine()}[check] is Health.SKIPPED
-    save_proposal(world.settings, ["bob", "eve"])
-    found = {f.check: f for f in world.examine()}
-    assert (found[check].health, found[check].seen) == (Health.NOTE, "accepted: bob; refused: eve")
-    assert "bob lacks READ, WRITE, ADMIN" in found["administrators in Ranger"].seen
 
 
 def test_administrators_by_what_people_wrote_are_named(own_world: World) -> None:

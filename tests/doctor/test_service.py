@@ -21,7 +21,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from ranger_cdap.config import (
     CallerSettings,
-    JwtSettings,
     MasterSettings,
     PluginSettings,
     Secret,
@@ -37,8 +36,6 @@ from ranger_cdap.ranger.refresh.refresh_state import PolicyState
 from ranger_cdap.service.http.callers import CallerRole
 from tests.certificates import Authority, Signed, put
 from tests.service.fixtures import CALLERS, World, caller, serving
-from tests.service.http.key_server import KeyServer
-from tests.service.http.token_samples import RSA_KEY, document, row
 from tests.service.serve_process import configuration
 
 ADDRESS, CALLING = "address of the decision service", "callers of the decision service"
@@ -93,13 +90,11 @@ def secret(text: str, *roles: str, name: str = "one") -> CallerSettings:
 
 LONG = "a-secret-of-more-than-sixteen"
 TWINS = (secret(LONG, "enforce"), secret(LONG, "audit", name="two"))
-NO_KEY = JwtSettings(key_file=Path("nowhere.pem"), issuer="i", audience="a")
 WRONG = [
     # settings of [service]; the check, how it comes out, what is seen
     ({"callers": (CallerSettings(name="one", roles=("enforce",)),)}, CALLING, Health.FAILED, "has no `secret`"),
     ({"callers": (secret("short", "enforce"),)}, CALLING, Health.FAILED, "is shorter than 16 characters"),
     ({"callers": TWINS}, CALLING, Health.FAILED, "share a secret"),
-    ({"jwt": NO_KEY}, CALLING, Health.FAILED, "`nowhere.pem`"),
     ({"callers": (secret(LONG, "enforce", "audit"),)}, "roles of caller `one`", Health.NOTE, "roles audit, enforce"),
     ({"callers": (secret(LONG, "grant", "delegate"),)}, "roles of caller `one`", Health.NOTE, "roles delegate, grant"),
     ({"host": "0.0.0.0"}, ADDRESS, Health.FAILED, "which other machines can reach"),
@@ -287,20 +282,3 @@ def test_the_doctor_looks_at_the_service_and_tells_of_secrets_everybody_can_read
     assert CALLING in findings
     assert findings["secrets"].health is Health.NOTE
     assert str(kept) in findings["secrets"].seen
-
-
-def keys_of_tokens(url: str, **more: Any) -> Finding:
-    tokens = JwtSettings(**{"jwks_url": url, "issuer": "i", "audience": "a"} | more)
-    service = ServiceSettings(callers=CALLERS, jwt=tokens, port=0)
-    return found(Settings(service=service))["keys of tokens"]
-
-
-def test_the_key_server_of_tokens_is_asked() -> None:
-    with KeyServer(document(row(RSA_KEY, "one"))) as server:
-        assert keys_of_tokens(server.url) == Finding("keys of tokens", Health.WELL, "1 for RS256")
-    with KeyServer(document()) as server:
-        none = keys_of_tokens(server.url)
-        assert (none.health, "no key for RS256, ES256, EdDSA" in none.seen) == (Health.FAILED, True)
-    away = keys_of_tokens(server.url)
-    assert (away.health, "is unavailable" in away.seen) == (Health.FAILED, True)
-    assert "service.jwt.jwks_url" in away.advice

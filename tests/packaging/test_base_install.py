@@ -15,7 +15,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 # What each extra brings, by the names that are imported.
 EXTRAS = {
     "client": ["httpcore", "httpx"],
-    "service": ["anyio", "cryptography", "httptools", "jwt", "prometheus_client", "starlette"],
+    "service": ["anyio", "httptools", "prometheus_client", "starlette"],
     "spark": ["py4j", "pyspark"],
     "sync": ["deltalake", "prometheus_client", "pyarrow"],
     "kerberos": ["gssapi", "requests_gssapi"],

@@ -12,20 +12,17 @@ from typing import Any, get_args, get_origin
 import msgspec
 import pytest
 
-from ranger_cdap.config import JwtSettings, ServiceSettings, Settings, Table
+from ranger_cdap.config import ServiceSettings, Settings, Table
 from ranger_cdap.config.core_site import core_site_layer
 from ranger_cdap.config.secret import resolve_secret
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.ldap.connection import ldap_tls_context
 from ranger_cdap.net.tls import show_certificate, tls_context
 from ranger_cdap.service.http.server_tls import ServerTls
-from ranger_cdap.service.http.signing_keys import FetchedKeys
-from ranger_cdap.service.http.tokens import Tokens
 from spark_sync.sources.cdap_http import bearer_token
 from tests.certificates import Authority
 
 SOON = 10.0  # seconds, in which a busy machine opens a file
-ISSUER = {"issuer": "https://issuer.example", "audience": "cdap"}
 
 
 def shown(certificate: Path, key: Path | None = None) -> None:
@@ -50,10 +47,6 @@ READERS: dict[str, Read] = {
     "network.ca_file": lambda pipe: tls_context(str(pipe), None, None),
     "ranger.cert_file": shown,
     "ranger.key_file": with_key,
-    "service.jwt.jwks_ca_file": lambda pipe: FetchedKeys.of(
-        JwtSettings(jwks_url="https://issuer.example/keys", jwks_ca_file=str(pipe), **ISSUER)
-    ),
-    "service.jwt.key_file": lambda pipe: Tokens.of(JwtSettings(key_file=pipe, **ISSUER)),
     "service.tls_certificate": lambda pipe: server(pipe.parent, tls_certificate=pipe),
     "service.tls_client_ca": lambda pipe: server(pipe.parent, tls_client_ca=pipe),
     "service.tls_key": lambda pipe: server(pipe.parent, tls_key=pipe),

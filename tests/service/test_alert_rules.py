@@ -9,7 +9,6 @@ import math
 import operator
 import re
 import time
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -209,11 +208,6 @@ def audit_is_required(world: World) -> None:
     assert not world.state.authorizer.check("alice", (), "namespace.get", entity_id("namespace", ("ns1",))).allowed
 
 
-def the_key_server_is_away(world: World) -> None:
-    keys = types.SimpleNamespace(age=2 * HOUR, close=lambda: None)
-    object.__setattr__(world.state, "token_keys", keys)
-
-
 def a_broken_record(world: World) -> None:
     world.ask("audit", "POST", "/cdap/v1/audit", {"records": [record(instance="another")]})
 
@@ -252,7 +246,6 @@ FAULTS: dict[str, tuple[Callable[[World], None], set[str]]] = {
     "a request fails": (not_ready_and_asked, {"RangerCdapNotReady", "RangerCdapRequestsFail"}),
     "an audit sink fails": (audit_is_lost, {"RangerCdapAuditLost"}),
     "what must be audited cannot be": (audit_is_required, {"RangerCdapNotAuditable", "RangerCdapAuditLost"}),
-    "the server of token keys is away": (the_key_server_is_away, {"RangerCdapTokenKeysOld"}),
     "a record is refused": (a_broken_record, {"RangerCdapRecordsRefused"}),
     "the disk is full": (a_full_disk, {"RangerCdapChecksNotJournalled"}),
     "CDAP is newer": (an_unknown_check, {"RangerCdapUnknownChecks"}),

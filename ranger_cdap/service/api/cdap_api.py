@@ -17,7 +17,7 @@ from ranger_cdap.service.http.metrics import CHECKS_JOURNALLED, CHECKS_NOT_JOURN
 from ranger_cdap.service.http.reply import Refused, Reply, json_reply
 from ranger_cdap.service.http.turns import SLICE, give_way
 from ranger_cdap.service.state.call import HandlerCall
-from ranger_cdap.service.state.handshake import Handshake, differences, keep_proposal
+from ranger_cdap.service.state.handshake import Handshake, differences
 from ranger_cdap.wire.cdap_wire import (
     EnforceReply,
     EnforceRequest,
@@ -118,7 +118,6 @@ def hello(call: HandlerCall) -> Reply:
     config = state.authorizer.decider.config
     found = differences(body, config, state.settings)
     state.settings_drift.update(found)
-    keep_proposal(body, state.settings)
     if state.events is not None:
         state.events.store.records = body.records
     state.metrics.set(HELLO_DIFFERENCES, len(found))

@@ -28,12 +28,6 @@ _BY_REQUEST_GUARD: Final = frozenset({413, 421, 503})
 
 _SCHEMES: Final = {
     "secret": {"type": "http", "scheme": "basic", "description": "The caller's name and secret."},
-    "token": {
-        "type": "http",
-        "scheme": "bearer",
-        "bearerFormat": "JWT",
-        "description": "A token, where `[service.jwt]` is configured.",
-    },
 }
 
 
@@ -95,7 +89,7 @@ def _operation(route: ApiRoute, schema_of: Mapping[Any, Any]) -> dict[str, Any]:
             ),
         ],
         "responses": {str(status): answer for status, answer in sorted(_answers(route, schema_of, example).items())},
-        "security": [{"secret": []}, {"token": []}] if route.roles else [],
+        "security": [{"secret": []}] if route.roles else [],
     }
     if route.roles:
         operation["description"] = f"For callers with one of the roles {', '.join(sorted(route.roles))}."

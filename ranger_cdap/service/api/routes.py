@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ranger_cdap.service.http.callers import CallerRole
-from ranger_cdap.service.http.endpoint import CHALLENGE
 from ranger_cdap.service.http.reply import JSON, Refused, Reply, coded_error
 from ranger_cdap.service.state.call import HandlerCall
 
@@ -38,4 +37,3 @@ class ApiRoute:
     query: Mapping[str, str] = field(default_factory=dict)
     content_type: str = JSON
     error: Callable[[Refused], Reply] = coded_error
-    challenge: str = CHALLENGE

@@ -1,4 +1,4 @@
-"""Callers of the decision service: their names, their roles, and the three ways to prove a name.
+"""Callers of the decision service: their names, their roles, and the two ways to prove a name.
 
 Law: the settings alone define the callers and their roles. A header with a name counts only from the addresses of a
 proxy that also sends its own secret, and only for the callers that this proxy may speak for.
@@ -18,9 +18,9 @@ from typing import Final, Self
 
 from ranger_cdap.config import ProxySettings, Secret, ServiceSettings
 from ranger_cdap.errors import ConfigError
-from ranger_cdap.service.http.signing_keys import FetchedKeys
-from ranger_cdap.service.http.tokens import SHORTEST_SECRET, Tokens
 
+SHORTEST_SECRET: Final = 16
+"""Minimum length of a secret, in characters: an attacker can make many attempts a second over the network."""
 _NOBODYS: Final = Secret("\0" * 32)
 # A proxy is configured to send these two, so no other names are needed.
 _NAME: Final = "x-forwarded-user"
@@ -52,10 +52,9 @@ NO_CALLER: Final = Caller("", frozenset())
 class Callers:
     """Authenticator of the callers of the settings."""
 
-    def __init__(self, callers: Mapping[str, Caller], secrets: Mapping[str, Secret], tokens: Tokens, proxy: Proxy):
+    def __init__(self, callers: Mapping[str, Caller], secrets: Mapping[str, Secret], proxy: Proxy) -> None:
         self._callers = callers
         self._secrets = secrets
-        self._tokens = tokens
         self._proxy = proxy
 
     @classmethod
@@ -64,11 +63,10 @@ class Callers:
 
         Raises:
             ConfigError: a caller is named twice or has no way to authenticate, or a secret is short or not unique.
-            ServerError: tokens are configured and PyJWT is not installed.
         """
         callers: dict[str, Caller] = {}
         secrets: dict[str, Secret] = {}
-        tokens, proxy = Tokens.of(settings.jwt), Proxy.of(settings.proxy)
+        proxy = Proxy.of(settings.proxy)
         for row in settings.callers:
             if not row.name or ":" in row.name or not row.name.isprintable():
                 raise ConfigError(
@@ -79,20 +77,14 @@ class Callers:
             callers[row.name] = Caller(row.name, frozenset(map(CallerRole, row.roles)))
             if row.secret is not None:
                 secrets[row.name] = _long_enough(row.secret, f"of caller `{row.name}`")
-            elif not (tokens.accepts or proxy.addresses):
-                raise ConfigError(f"caller `{row.name}` has no `secret`, and neither tokens nor a proxy are configured")
+            elif not proxy.addresses:
+                raise ConfigError(f"caller `{row.name}` has no `secret`, and no proxy is configured")
         if unknown := proxy.callers - callers.keys():
             raise ConfigError(f"`service.proxy.callers` names `{min(unknown)}`, which is none of `service.callers`")
         known = [secret.reveal() for secret in (*secrets.values(), proxy.secret) if secret is not None]
         if len(set(known)) < len(known):
             raise ConfigError("two of `service.callers`, or one and `service.proxy`, share a secret; give each its own")
-        return cls(callers, secrets, tokens, proxy)
-
-    @property
-    def fetched_keys(self) -> FetchedKeys | None:
-        """Return the signing keys from a key server, to be started and closed; None without a key server."""
-        keys = self._tokens.keys
-        return keys if isinstance(keys, FetchedKeys) else None
+        return cls(callers, secrets, proxy)
 
     def admit(self, headers: Mapping[str, str], peer: str | None) -> Caller | None:
         """Authenticate the caller by the request's headers (names in lower case) and its address; None if unknown.
@@ -102,12 +94,7 @@ class Callers:
         kind, _, rest = headers.get("authorization", "").partition(" ")
         if not kind:
             return self._through_proxy(headers, peer)
-        if kind.lower() == "basic":
-            name = self._by_secret(rest.strip())
-        elif kind.lower() == "bearer":
-            name = self._tokens.name(rest.strip())
-        else:
-            name = None
+        name = self._by_secret(rest.strip()) if kind.lower() == "basic" else None
         return self._callers.get(name) if name is not None else None
 
     def _through_proxy(self, headers: Mapping[str, str], peer: str | None) -> Caller | None:

@@ -49,7 +49,6 @@ class Endpoint(ABC):
     callers: Callers
     shares: Shares
     error: Callable[[Refused], Reply] = field(default=coded_error, kw_only=True)
-    challenge: str = field(default=CHALLENGE, kw_only=True)
 
     @abstractmethod
     async def answer(self, request: Request, caller: Caller) -> Reply:
@@ -93,7 +92,7 @@ class Endpoint(ABC):
         return caller
 
     def _refusal(self, refused: Refused) -> Reply:
-        headers = {"www-authenticate": self.challenge} if refused.status == 401 else _HEADERS.get(refused.status, {})
+        headers = {"www-authenticate": CHALLENGE} if refused.status == 401 else _HEADERS.get(refused.status, {})
         return replace(self.error(refused), headers=headers)
 
 

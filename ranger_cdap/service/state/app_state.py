@@ -20,7 +20,6 @@ from ranger_cdap.service.grants.grant_forwarder import GrantForwarder
 from ranger_cdap.service.grants.role_forwarder import RoleForwarder
 from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.metrics import ServiceMetrics, gauge, state_metrics
-from ranger_cdap.service.http.signing_keys import FetchedKeys
 from ranger_cdap.service.state.handshake import SettingsDrift
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ class AppState:
     events: Events | None = None
     grant_forwarder: GrantForwarder | None = None
     role_forwarder: RoleForwarder | None = None
-    token_keys: FetchedKeys | None = None
     telemetry: Telemetry | None = None
 
     def pending(self, answers: Iterable[Answer]) -> str:
@@ -59,8 +57,6 @@ class AppState:
             self.events.store.close()
         if self.grant_forwarder is not None:
             self.grant_forwarder.close()
-        if self.token_keys is not None:
-            self.token_keys.close()
         for service in self.services.values():
             service.refresher.close()
         self.authorizer.close()
@@ -90,9 +86,6 @@ class AppState:
             yield gauge("ranger_cdap_checks_open", "Allowed creations whose end is not known.", still_open)
             since = "Seconds since the watermark of records and journalled checks; NaN without one."
             yield gauge("ranger_cdap_journal_age_seconds", since, self.events.store.age)
-        answered = "Seconds since the key server of tokens answered; NaN without one."
-        age = self.token_keys.age if self.token_keys is not None else None
-        yield gauge("ranger_cdap_token_keys_age_seconds", answered, age)
         enforcement = self.authorizer.decider.config.enforcement
         mode = "all" if enforcement.everything else enforcement.outside.value
         enforced = "1 if every operation is enforced, 0 if some are only reported or denied."

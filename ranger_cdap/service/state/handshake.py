@@ -9,8 +9,6 @@ import msgspec
 
 from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import reason
-from ranger_cdap.ranger.setup.proposed_admins import review, save_proposal
 
 logger = logging.getLogger(__name__)
 
@@ -47,21 +45,6 @@ class SettingsDrift:
             logger.warning("%s", difference)
 
 
-def keep_proposal(hello: Handshake, settings: Settings) -> None:
-    """Keep the administrators that CDAP proposes, if the settings accept any; they get rights by `setup` only."""
-    if not settings.admin.from_cdap:
-        return
-    proposed = hello.admin_users or ()
-    try:
-        is_new = save_proposal(settings, proposed)
-    except OSError as e:
-        logger.warning("the administrators that CDAP proposes cannot be kept for `setup`: %s", reason(e))
-        return
-    if is_new:
-        names = ", ".join(review(settings, proposed).accepted)[:_SHOWN] or "no one"
-        logger.warning("CDAP proposes administrators; accepted: `%s`; `ranger-cdap setup` gives them rights", names)
-
-
 def differences(hello: Handshake, config: AuthorizationConfig, settings: Settings) -> tuple[str, ...]:
     """Return the differences of CDAP's settings from ours, one sentence each; a missing setting is not one."""
     said = [
@@ -73,14 +56,8 @@ def differences(hello: Handshake, config: AuthorizationConfig, settings: Setting
         for what, theirs, ours, setting in said
         if theirs is not None and theirs != ours
     ]
-    admin_users, accepting = settings.admin.users, bool(settings.admin.from_cdap)
-    if hello.admin_users is not None and accepting:
-        refused = review(settings, hello.admin_users).refused
-        if refused:
-            found.append(
-                f"CDAP proposes the administrators `{', '.join(refused)[:_SHOWN]}`; `admin.from_cdap` refuses them"
-            )
-    elif hello.admin_users is not None and set(hello.admin_users) != set(admin_users):
+    admin_users = settings.admin.users
+    if hello.admin_users is not None and set(hello.admin_users) != set(admin_users):
         theirs, ours = ", ".join(sorted(set(hello.admin_users)))[:_SHOWN], ", ".join(sorted(admin_users))
         found.append(f"CDAP's administrators are `{theirs}`, but `admin.users` is `{ours}`; `{ours}` is used")
     return tuple(found)

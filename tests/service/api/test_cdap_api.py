@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from ranger_cdap.config import AdminSettings
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine
 from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 from ranger_cdap.ranger.refresh.refresh_state import PolicyState
-from ranger_cdap.ranger.setup.proposed_admins import AdminProposal, read_proposal
 from ranger_cdap.service.http.limits import ServiceLimits
 from tests.authz.fixtures import Json, engine, policy
 from tests.service.fixtures import World, serving
@@ -173,22 +171,6 @@ def test_hello_tells_what_this_is_and_configures_nothing(world: World) -> None:
     agreeing = {"extension": "0.1.0", "instance": "cdap", "master_user": "cdap", "admin_users": []}
     assert world.ask("enforce", "POST", "/cdap/v1/hello", agreeing).json["differences"] == []
     assert b"ranger_cdap_hello_differences 0.0" in world.ask(None, "GET", "/metrics").body
-
-
-def test_proposed_administrators_are_kept_only_if_the_settings_accept_some(tmp_path: Path) -> None:
-    said = {"extension": "0.1.0", "admin_users": ["ann", "eve"]}
-    for from_cdap, proposal, differing in (
-        ((), AdminProposal(known=False), ["ann, eve"]),
-        (("ann",), AdminProposal(("ann",), ("eve",)), ["eve"]),
-        (("*",), AdminProposal(("ann", "eve")), []),
-    ):
-        directory = tmp_path / str(len(differing) + 2 * len(proposal.accepted))
-        directory.mkdir()
-        with serving([], directory, admin=AdminSettings(from_cdap=from_cdap)) as world:
-            answer = world.ask("enforce", "POST", "/cdap/v1/hello", said).json
-            assert [difference.split("`")[1] for difference in answer["differences"]] == differing
-            assert read_proposal(world.state.settings) == proposal
-            assert not enforce(world, "eve", KV, GET)["allowed"]
 
 
 WORKER = "AnyIO worker thread"

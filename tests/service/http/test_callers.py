@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 import base64
-import json
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jwt
 import msgspec
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from ranger_cdap.config import (
     CallerSettings,
-    JwtSettings,
     ProxySettings,
     Secret,
     ServiceSettings,
-    watched_files,
 )
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import CallerRole, Callers
+from ranger_cdap.service.http.endpoint import CHALLENGE
 from ranger_cdap.service.table import ROUTES
 from tests.service.fixtures import CALLERS, World, basic, caller, secret_of, serving
 from tests.service.http.raw_http import send
-from tests.service.http.token_samples import (
-    AUDIENCE,
-    EC_KEY,
-    ISSUER,
-    OTHER_KEY,
-    RSA_KEY,
-    claims,
-    part,
-    pem,
-    private_pem,
-    signed,
-)
 
 GUARDED = [row for row in ROUTES if row.roles]
 OPEN = {"/health/live", "/health/ready", "/metrics"}
@@ -72,7 +53,7 @@ def test_each_endpoint_lets_its_own_roles_in_and_no_other(world: World, row: Api
 def test_nobody_is_let_in_without_a_proof(world: World, row: ApiRoute) -> None:
     answer = world.ask(None, row.method, row.path, {} if row.takes else None)
     assert answer.status == 401
-    assert answer.headers["www-authenticate"] == row.challenge
+    assert answer.headers["www-authenticate"] == CHALLENGE
 
 
 NO_PROOF = {
@@ -91,7 +72,7 @@ NO_PROOF = {
     "nothing after the scheme": {"Authorization": "Basic"},
     "another scheme": {"Authorization": "Digest " + basic("enforce")[6:]},
     "the scheme alone and nothing": {"Authorization": ""},
-    "a token where none are configured": {"Authorization": "Bearer " + "e30." * 2},
+    "a token": {"Authorization": "Bearer " + "e30." * 2},
     "the header of a proxy where none is configured": {"X-Forwarded-User": "enforce"},
     "the header of a proxy and an empty secret": {"X-Forwarded-User": "enforce", "X-Proxy-Secret": ""},
 }
@@ -101,148 +82,6 @@ NO_PROOF = {
 def test_what_proves_nothing_lets_nobody_in(world: World, case: str) -> None:
     answer = world.ask(None, "POST", "/cdap/v1/hello", {"extension": "x"}, **NO_PROOF[case])
     assert (answer.status, answer.json["code"]) == (401, "UNAUTHORIZED")
-
-
-# --- tokens -------------------------------------------------------------------------------------------------------
-
-
-def confused() -> str:
-    """Signed with the public key, as if that were a shared secret."""
-    import hashlib
-    import hmac
-
-    text = f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part(claims())}"
-    return f"{text}.{part(hmac.new(pem(RSA_KEY), text.encode(), hashlib.sha256).digest())}"
-
-
-@dataclass(frozen=True)
-class Door:
-    callers: Callers
-
-    def lets_in(self, token: str, scheme: str = "Bearer") -> str | None:
-        found = self.callers.admit({"authorization": f"{scheme} {token}"}, "127.0.0.1")
-        return found.name if found else None
-
-
-@pytest.fixture
-def key_file(tmp_path: Path) -> Path:
-    path = tmp_path / "key.pem"
-    path.write_bytes(pem(RSA_KEY))
-    return path
-
-
-def door(key_file: Path, **more: Any) -> Door:
-    tokens = JwtSettings(**{"key_file": key_file, "issuer": ISSUER, "audience": AUDIENCE} | more)
-    rows = (CallerSettings(name="enforce", roles=("enforce",)),)
-    return Door(Callers.of(ServiceSettings(callers=rows, jwt=tokens)))
-
-
-def test_a_good_token_names_its_caller(key_file: Path) -> None:
-    assert door(key_file).lets_in(signed()) == "enforce"
-    assert door(key_file).lets_in(signed(), "bearer") == "enforce"
-    assert door(key_file).lets_in(signed(aud=["other", AUDIENCE])) == "enforce"
-    assert door(key_file, name_claim="client_id").lets_in(signed(sub="x", client_id="enforce")) == "enforce"
-
-
-TOKENS: dict[str, Callable[[], str]] = {
-    "not signed": lambda: jwt.encode(claims(), None, "none"),
-    "not signed and its algorithm written otherwise": lambda: f"{part({'alg': 'nOnE'})}.{part(claims())}.",
-    "signed with the public key as a shared secret": confused,
-    "signed with another key": lambda: signed(OTHER_KEY),
-    "signed with a key it brings": lambda: signed(OTHER_KEY, headers={"jwk": json.loads(_jwk(OTHER_KEY))}),
-    "signed with another algorithm of the key": lambda: signed(algorithm="RS512"),
-    "signed with a key of another kind": lambda: signed(EC_KEY, "ES256"),
-    "over": lambda: signed(exp=time.time() - 60),
-    "not begun": lambda: signed(nbf=time.time() + 600),
-    "without an end": lambda: signed(exp=...),
-    "with an end beyond all numbers": lambda: signed(exp=float("inf")),
-    "with an end that is text": lambda: signed(exp="never"),
-    "with an end that is a number as text": lambda: signed(exp=str(int(time.time()) + 600)),
-    "with an end that is true": lambda: signed(exp=True),
-    "with an end beyond the year 9999": lambda: signed(exp=10**30),
-    "with an end far beyond the year 9999": lambda: signed(exp=1e30),
-    "with an end just beyond the year 9999": lambda: signed(exp=253_402_300_800),
-    "with an end that is nothing": lambda: signed(exp=None),
-    "with a beginning as text": lambda: signed(nbf="0"),
-    "with a beginning that is false": lambda: signed(nbf=False),
-    "with a beginning before 1970": lambda: signed(nbf=-1),
-    "issued at a time as text": lambda: signed(iat="0"),
-    "issued at no number": lambda: signed(iat=float("nan")),
-    "for somebody else": lambda: signed(aud="other"),
-    "for nobody": lambda: signed(aud=...),
-    "of another issuer": lambda: signed(iss="https://other.example"),
-    "of no issuer": lambda: signed(iss=...),
-    "of somebody who is no caller": lambda: signed(sub="mallory"),
-    "of nobody": lambda: signed(sub=...),
-    "of several": lambda: _with_list(),
-    "changed": lambda: _changed(),
-    "cut": lambda: signed().rpartition(".")[0],
-    "empty": lambda: "",
-    "dots": lambda: "...",
-    "a header that goes deep": lambda: f"{part(b'[' * 30_000)}.{part(claims())}.x",
-    "a header that is a list": lambda: f"{part([])}.{part(claims())}.x",
-    "no text": lambda: "\udcff.\udcff.\udcff",
-}
-
-
-def _jwk(key: Any) -> str:
-    found: str = jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key())
-    return found
-
-
-def _with_list() -> str:
-    header, body = part({"alg": "RS256"}), part(claims(sub=["enforce"]))
-    signature = jwt.get_algorithm_by_name("RS256").sign(f"{header}.{body}".encode(), RSA_KEY)
-    return f"{header}.{body}.{part(signature)}"
-
-
-def _changed() -> str:
-    header, _, signature = signed(sub="mallory").split(".")
-    return f"{header}.{part(claims())}.{signature}"
-
-
-@pytest.mark.parametrize("case", TOKENS)
-def test_a_token_that_proves_nothing_lets_nobody_in(key_file: Path, case: str) -> None:
-    assert door(key_file).lets_in(TOKENS[case]()) is None
-
-
-@pytest.mark.parametrize(("key", "algorithm"), [(EC_KEY, "ES256"), (ed25519.Ed25519PrivateKey.generate(), "EdDSA")])
-def test_the_kind_of_the_key_is_the_algorithm(tmp_path: Path, key: Any, algorithm: str) -> None:
-    path = tmp_path / "key.pem"
-    path.write_bytes(pem(key))
-    assert door(path).lets_in(signed(key, algorithm)) == "enforce"
-    assert door(path).lets_in(signed()) is None
-
-
-def test_a_key_in_a_file_changes_with_it(key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watched_files, "LOOK_SECONDS", 0.0)
-    tokens = door(key_file)
-    key_file.with_suffix(".new").write_bytes(pem(OTHER_KEY))
-    key_file.with_suffix(".new").replace(key_file)
-    assert (tokens.lets_in(signed()), tokens.lets_in(signed(OTHER_KEY))) == (None, "enforce")
-    key_file.write_bytes(private_pem(RSA_KEY))
-    assert (tokens.lets_in(signed()), tokens.lets_in(signed(OTHER_KEY))) == (None, "enforce")
-
-
-BAD_KEYS: dict[str, tuple[bytes, dict[str, Any], str]] = {
-    "not there": (b"", {"key_file": Path("nowhere.pem")}, "cannot be read"),
-    "no key": (b"hello", {}, "is not a public key for RS256, ES256, EdDSA"),
-    "a private key": (private_pem(RSA_KEY), {}, "is a private key"),
-    "a private key of another kind": (private_pem(EC_KEY), {}, "is a private key"),
-    "a shared secret": (b"s" * 40, {}, "is not a public key"),
-    "without an issuer": (pem(RSA_KEY), {"issuer": ""}, "needs `issuer`"),
-    "without an audience": (pem(RSA_KEY), {"audience": ""}, "`audience`"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_KEYS)
-def test_a_key_that_can_not_prove_is_refused_at_the_start(tmp_path: Path, case: str) -> None:
-    content, more, reason = BAD_KEYS[case]
-    path = tmp_path / "key"
-    path.write_bytes(content)
-    with pytest.raises(ConfigError, match=reason) as caught:
-        door(**{"key_file": path} | more)
-    assert "PRIVATE" not in str(caught.value)
 
 
 # --- a proxy ------------------------------------------------------------------------------------------------------
