@@ -9,7 +9,7 @@ from typing import Final
 
 from ranger_cdap.config import Address, Secret
 from ranger_cdap.errors import AuditRefused, AuditSinkError
-from ranger_cdap.net.exchange import BasicAuth, Exchange, NoResponse, TooLarge, TooSlow
+from ranger_cdap.net.exchange import BasicAuth, Exchange, NoResponse, Response, TooLarge, TooSlow
 from ranger_cdap.net.tls import TlsFiles
 
 _CONNECT_SECONDS: Final = 5.0
@@ -69,16 +69,16 @@ class IndexServers:
         headers = {"Content-Type": content_type} if body else None
         for url in tuple(self._urls):
             try:
-                status, answer = self._exchange.ask(
+                response = self._exchange.ask(
                     url, method, path, query=query, body=body, headers=headers, largest=_LARGEST_ANSWER
                 )
             except (NoResponse, TooLarge, TooSlow) as e:
                 problems.append(f"{self.first} cannot be reached: {e}")
             else:
-                if status == HTTPStatus.OK and self._product.accepts(answer):
-                    return answer
-                self._judge(status, answer)
-                problems.append(f"{self.first} returned HTTP {status}: {one_line(answer)}")
+                if response.status == HTTPStatus.OK and self._product.accepts(response.body):
+                    return response.body
+                self._judge(response)
+                problems.append(f"{self.first} returned HTTP {response.status}: {one_line(response.body)}")
             self._urls.append(self._urls.pop(0))
         raise AuditSinkError("; ".join(problems))
 
@@ -86,10 +86,16 @@ class IndexServers:
         """Close the session."""
         self._exchange.close()
 
-    def _judge(self, status: int, answer: bytes) -> None:
+    def _judge(self, response: Response) -> None:
         """Raise the error of a status for which no other server is tried."""
+        status = response.status
+        if response.wants_kerberos:
+            raise AuditSinkError(
+                f"{self.first} accepts Kerberos only (HTTP {status}, `Negotiate`), which is not supported; "
+                "enable Basic authentication there, or use another sink"
+            )
         if status == self._product.refusal:
-            raise AuditRefused(f"{self.first} rejects audit records (HTTP {status}): {one_line(answer)}")
+            raise AuditRefused(f"{self.first} rejects audit records (HTTP {status}): {one_line(response.body)}")
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             account = f"account `{self._username}`" if self._username else "requests without an account"
             settings = self._product.settings

@@ -7,7 +7,7 @@ import ssl
 import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import requests
 import urllib3
@@ -41,6 +41,20 @@ class TooLarge(Exception):
 
 class TooSlow(Exception):
     """The response took too long and was not read to its end."""
+
+
+class Response(NamedTuple):
+    """Response of a server: status, body, and the header `WWW-Authenticate`, which names accepted ways to sign in."""
+
+    status: int
+    body: bytes
+    challenge: str = ""
+
+    @property
+    def wants_kerberos(self) -> bool:
+        """Return true if the server rejects the request and accepts nothing but Kerberos (SPNEGO)."""
+        challenge = self.challenge.lower()
+        return self.status == HTTPStatus.UNAUTHORIZED and "negotiate" in challenge and "basic" not in challenge
 
 
 class VerifyingAdapter(HTTPAdapter):
@@ -122,8 +136,8 @@ class Exchange:
         body: bytes | None,
         headers: Mapping[str, str] | None,
         largest: int,
-    ) -> tuple[int, bytes]:
-        """Send a request and return status and body; at most `largest` bytes of a successful response are read.
+    ) -> Response:
+        """Send a request and return the response; at most `largest` bytes of a successful response are read.
 
         Raises:
             NoResponse: no response was received.
@@ -146,7 +160,8 @@ class Exchange:
                 stream=True,
             ) as response:
                 bound = largest if response.status_code == HTTPStatus.OK else _LARGEST_ERROR
-                return response.status_code, b"".join(_bounded(response, bound, deadline, f"`{method} {path}`"))
+                content = b"".join(_bounded(response, bound, deadline, f"`{method} {path}`"))
+                return Response(response.status_code, content, response.headers.get("WWW-Authenticate", ""))
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as e:
             raise NoResponse(failure_of(e)) from None
 

@@ -99,7 +99,7 @@ class CdapHttp:
         self, method: str, path: str, query: dict[str, str] | None, body: bytes | None, headers: dict[str, str] | None
     ) -> bytes:
         try:
-            status, content = self._exchange.ask(
+            response = self._exchange.ask(
                 self.url, method, path, query=query, body=body, headers=headers, largest=_LARGEST_ANSWER
             )
         except TooLarge as e:
@@ -108,9 +108,9 @@ class CdapHttp:
             raise CdapUnreachable(str(e)) from None
         except NoResponse as e:
             raise CdapUnreachable(f"CDAP at `{self.url}` cannot be reached: {e}") from None
-        if status != HTTPStatus.OK:
-            raise self._error(status, f"`{method} {path}`")
-        return content
+        if response.status != HTTPStatus.OK:
+            raise self._error(response.status, f"`{method} {path}`")
+        return response.body
 
     def _error(self, status: int, call: str) -> CdapError:
         """Return the error of a status, without the answer's text, which may come from anyone."""

@@ -104,6 +104,24 @@ def test_a_rejected_account_is_named_with_its_settings(status: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("challenge", "kerberos_only"),
+    [
+        ("Negotiate", True),
+        ('negotiate realm="solr"', True),
+        ("Negotiate, Basic realm=x", False),
+        ("Basic realm=x", False),
+        ("", False),
+    ],
+)
+@responses.activate
+def test_a_server_that_accepts_kerberos_only_is_named(challenge: str, kerberos_only: bool) -> None:
+    responses.post(f"{URL}/update", status=401, headers={"WWW-Authenticate": challenge})
+    with pytest.raises(AuditSinkError) as caught:
+        sink_to(URL).write([record()])
+    assert (f"Solr at `{URL}` accepts Kerberos only" in str(caught.value)) is kerberos_only
+
+
+@pytest.mark.parametrize(
     ("answer", "error"),
     [
         ({"status": 400, "json": {"error": {"msg": "unknown field 'x'"}}}, AuditRefused),

@@ -172,7 +172,7 @@ class AdminHttp:
         headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if content is not None else {})
         self._limiter.wait()
         try:
-            status, body = self._exchange.ask(
+            response = self._exchange.ask(
                 url, method, path, query=query, body=content, headers=headers, largest=_LARGEST_ANSWER
             )
         except TooLarge as e:
@@ -183,7 +183,7 @@ class AdminHttp:
             kind = NotConnected if e.failure.unsent else AdminUnreachable
             advice = " (`network.ca_file` names the CA to trust)" if e.failure.reason == UNTRUSTED else ""
             raise kind(f"Ranger Admin at `{url}` cannot be reached: {e}{advice}", **where) from None
-        return AdminResponse(method, path, status, body)
+        return AdminResponse(method, path, response.status, response.body)
 
     def _content(self, answer: AdminResponse, api: API, secrets: tuple[Secret, ...]) -> bytes | None:
         if answer.status == HTTPStatus.NOT_MODIFIED and api.method is HttpMethod.GET:

@@ -90,7 +90,7 @@ def exchange_of(files: Path) -> Exchange:
 
 
 def ask(exchange: Exchange, server: Address) -> str:
-    _, body = exchange.ask(server, "GET", "/", query=None, body=None, headers=None, largest=100)
+    body = exchange.ask(server, "GET", "/", query=None, body=None, headers=None, largest=100).body
     return body.decode()
 
 
