@@ -14,6 +14,9 @@ FILE_NAME: Final = "ranger-servicedef-cdap.json"
 LOOKUP_CLASS: Final = "rangercdap.lookup.RangerServiceCdap"
 """The class of the look-up jar; a definition names it only where Ranger Admin has the jar."""
 
+AUDIT_FILTERS: Final = "ranger.plugin.audit.filters"
+"""The service setting with its audit filters; Ranger Admin sets a missing one to the definition's default."""
+
 NOT_LISTED: Final = frozenset({"topic"})
 """The levels that CDAP has no list of, so nothing can be looked up."""
 

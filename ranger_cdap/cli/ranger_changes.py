@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import click
@@ -12,6 +13,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.ranger.changes.carry_out import carry_out, require_receivers
+from ranger_cdap.ranger.changes.refusals import require_savable
 from ranger_cdap.ranger.changes.saved_policy import SavedPolicies
 from ranger_cdap.ranger.changes.step import Json, Step, StepChange
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
@@ -60,6 +62,7 @@ def change_ranger(
         steps = planned(admin)
         show(steps)
         changes = [step for step in steps if step.changes]
+        require_savable(changes, datetime.now(UTC).replace(tzinfo=None))
         require_receivers(changes, admin)
         blocked = [step for step in steps if step.change is StepChange.BLOCKED]
         if blocked and not despite_blocked:

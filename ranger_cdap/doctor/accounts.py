@@ -155,10 +155,20 @@ def examine_service(settings: Settings, policies: ServicePolicies | None) -> Ite
         yield well("service", f"`{name}` is of type `{kind}`, its policies have version {policies.policy_version}")
     else:
         yield failed("service", f"`{name}` is of type `{kind}`, not `{ours['name']}`", "correct `ranger.service`")
+    yield _audit_of_denials(policies)
     for account in accounts(settings):
         if account.username:
             yield _purpose(account, settings.master, policies)
     yield from examine_administrators(settings, policies, readable(policies.policies or ()))
+
+
+def _audit_of_denials(policies: ServicePolicies) -> Finding:
+    check, filters = "audit of denials", policies.service_config.get(servicedef.AUDIT_FILTERS, "")
+    if filters or policies.audit_mode == "audit-all":
+        return well(check, "by the service's audit filters" if filters else "everything is audited")
+    return note(
+        check, "a denial that no policy decides leaves no audit record: the service has no audit filters", SETUP
+    )
 
 
 def _purpose(account: Account, master: MasterSettings, policies: ServicePolicies) -> Finding:

@@ -28,7 +28,7 @@ from ranger_cdap.engine.compiled.options import EngineOptions, Privileged, privi
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, PolicyResourceMatcher, compile_resource
 from ranger_cdap.engine.compiled.roles import RoleTable
-from ranger_cdap.engine.compiled.schedule import Schedule, compile_schedule, compile_schedules
+from ranger_cdap.engine.compiled.schedule import TIME, Schedule, compile_schedule, compile_schedules, is_saved_zone
 from ranger_cdap.engine.compiled.service_def import LevelOptions, Path, ServiceModel, compile_service_def
 from ranger_cdap.engine.compiled.tag_date import read_date
 from ranger_cdap.engine.compiled.wildcard import normalise
@@ -52,6 +52,7 @@ __all__ = [
     "PACKAGE",
     "PUBLIC",
     "SELF_KINDS",
+    "TIME",
     "UNREADABLE_TAG",
     "UNREADABLE_ZONE",
     "UNZONED",
@@ -90,6 +91,7 @@ __all__ = [
     "fold",
     "gc_paused",
     "implied",
+    "is_saved_zone",
     "name_transformation",
     "normalise",
     "odd_letters",

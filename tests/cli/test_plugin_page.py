@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
@@ -31,17 +32,26 @@ def service(ranger: RangerAdmin) -> RangerAdmin:
     return ranger
 
 
-def listed() -> dict[str, dict[str, Any]]:
-    """What the page shows, by application."""
+def rows() -> list[dict[str, Any]]:
+    """What the page shows."""
     url = f"{load_settings().ranger.url}/service/public/v2/api/plugins/info"
-    rows = requests.get(url, auth=("admin", PASSWORD), timeout=10).json()
-    return {row["appType"]: row["info"] for row in rows}
+    found: list[dict[str, Any]] = requests.get(url, auth=("admin", PASSWORD), timeout=10).json()
+    return found
+
+
+def listed() -> dict[str, dict[str, Any]]:
+    """What it shows, by application."""
+    return {row["appType"]: row["info"] for row in rows()}
 
 
 @pytest.mark.parametrize("words", DOWNLOADING, ids=lambda words: " ".join(words[:2]))
-def test_where_no_plugin_runs_a_command_is_no_plugin(words: list[str], service: RangerAdmin) -> None:
-    main(words)
-    assert listed().keys() == {COMMANDS}
+def test_where_no_plugin_runs_commands_of_all_hosts_share_one_row(
+    words: list[str], service: RangerAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for host in ("one.example.com", "two"):
+        monkeypatch.setattr(socket, "gethostname", lambda host=host: host)
+        main(words)
+    assert [(row["appType"], row["hostName"]) for row in rows()] == [(COMMANDS, "any-host")]
 
 
 @pytest.mark.parametrize("words", DOWNLOADING, ids=lambda words: " ".join(words[:2]))

@@ -20,6 +20,7 @@ from ranger_cdap.tools.roles.role_plan import ROLE_LABEL
 from tests.docs.markdown_pages import ROOT, text_of
 
 PAGE = ROOT / "docs" / "how-to" / "edit-policies-in-ranger.md"
+NO_RULE = "\N{EN DASH}"
 ROWS = re.findall(r"^\| [^|]+ \| `cdap` \| `sales` \| (`[^`]+`|\*none\*) \| ([^|]+) \|$", text_of(PAGE), re.MULTILINE)
 ON = {
     "dataset:sales.orders": ("orders", "every dataset", "the same"),
@@ -67,3 +68,11 @@ def test_the_codes_and_labels_of_the_page_are_those_of_the_code() -> None:
     for label in (CREATORS_LABEL, PLAN_LABEL, ROLE_LABEL):
         assert f"| `{label}` |" in text
     assert f"`{COMMANDS}`" in text
+
+
+def test_the_page_says_of_each_level_what_the_form_does_not_show() -> None:
+    levels = [
+        f"| {row['label']} | {row['description']} | {row['validationMessage'] or NO_RULE} |"
+        for row in servicedef.service_definition()["resources"]
+    ]
+    assert "\n".join(levels) in text_of(PAGE)

@@ -6,7 +6,8 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import is_creators_policy
-from tests.real_ranger.estate import Estate
+from ranger_cdap.cli.main import main
+from tests.real_ranger.estate import PASSWORD, V2, Estate
 from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life, push_by
 
 
@@ -72,3 +73,23 @@ def test_a_job_has_policies_beside_the_creators(estate: Estate) -> None:
     assert push_by(estate.settings, MemoryLedger(map(gone, ledger.rows.values()))).error is None
     assert run(estate, "remove") == 0
     assert ours.keys().isdisjoint(estate.policies())
+
+
+@pytest.mark.parametrize("job", ["viewer", "developer"])
+def test_the_administrator_of_the_instance_gives_jobs(
+    estate: Estate, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], job: str
+) -> None:
+    """They are no administrator of Ranger, whose lists show them only themselves and their own groups."""
+    ann, bob, crew = estate.user("ann"), estate.user("bob"), estate.group("crew")
+    estate.set_up(service_admin_users=",".join([ann, estate.user("sync")]))
+    before = estate.policies()
+    monkeypatch.setenv("RANGER_CDAP_SETUP_PASSWORD", PASSWORD.reveal())
+    words = ["roles", "apply", job, "--namespace", "sales", "--name", estate.name(job), "--ranger-user", ann, "--yes"]
+    by_ann = ["--config", str(estate.config), *words]
+    for kind in ("user", "group"):
+        assert main([*by_ann, f"--{kind}", estate.name("ghost")]) == 3
+        assert f"Ranger has no {kind} `{estate.name('ghost')}`" in capsys.readouterr().err
+    assert estate.policies() == before
+    assert main([*by_ann, "--group", crew, "--user", bob]) == 0
+    role = estate.done("GET", f"{V2}/roles/name/{estate.name(job)}?serviceName={estate.service}", by=ann)
+    assert [[row["name"] for row in role[kind]] for kind in ("users", "groups")] == [[bob], [crew]]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.config import Settings
 from ranger_cdap.doctor import Health
-from ranger_cdap.doctor.accounts import accounts, examine_account
+from ranger_cdap.doctor.accounts import accounts, examine_account, examine_service
 from ranger_cdap.doctor.rights import GRANT, POLICY_DOWNLOAD, SERVICE_ADMIN, TAG_DOWNLOAD, USER_STORE_DOWNLOAD
 from tests.real_ranger.estate import V2, Estate
+from tests.real_ranger.ui_forms import POLICIES, item, new_policy
 
 LISTS = (POLICY_DOWNLOAD, TAG_DOWNLOAD, USER_STORE_DOWNLOAD, SERVICE_ADMIN, GRANT)
 NEEDED = {
@@ -98,3 +103,23 @@ def anything(estate: Estate) -> dict[str, object]:
     item = {"users": [estate.user("alice")], "accesses": [{"type": "read"}]}
     resources = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["ns1"]}}
     return {"service": estate.service, "name": "p", "resources": resources, "policyItems": [item]}
+
+
+@pytest.mark.parametrize("filters", [None, "[]"], ids=["by default", "switched off"])
+def test_a_denial_that_no_policy_decides_is_audited_unless_people_object(estate: Estate, filters: str | None) -> None:
+    alice, eve = estate.user("alice"), estate.user("eve")
+    estate.set_up(**({} if filters is None else {"ranger_plugin_audit_filters": filters}))
+    row, levels = item("read", users=[alice]), {"instance": ["cdap"], "namespace": ["sales"], "dataset": ["orders"]}
+    estate.done("POST", POLICIES, new_policy(estate.service, "p", levels, policyItems=[row]))
+    with Authorizer.open(estate.settings, refresh_in_background=False) as authorizer:
+        for user, name in ((alice, "orders"), (eve, "other")):
+            authorizer.check(user, (), "dataset.get", entity_id("dataset", ["sales", name]))
+    lines = (estate.directory / "audit.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [(row["reqUser"], row["result"], row.get("policy", -1)) for row in map(json.loads, lines)]
+    policy = estate.admin.policy_by_name(estate.service, "p")
+    assert policy is not None
+    assert records == [(alice, 1, policy.id), *[(eve, 0, -1)] * (filters is None)]
+    _, downloaded = examine_account(accounts(estate.settings)[0], estate.settings)
+    audit = next(one for one in examine_service(estate.settings, downloaded) if one.check == "audit of denials")
+    assert audit.health is Health.WELL
+    assert estate.run("setup", "--dry-run") == 0

@@ -18,7 +18,7 @@ from ranger_cdap.ranger_model.json_repair import shown
 from ranger_cdap.ranger_model.schedule import ValidityInterval, ValidityRecurrence, ValiditySchedule
 
 _EPOCH = datetime(1970, 1, 1)
-_TIME = re.compile(r"[ \t]*(\d+)/[ \t]*(\d+)/[ \t]*(\d+) [ \t]*(\d+):[ \t]*(\d+):[ \t]*(\d+)", re.ASCII)
+TIME = re.compile(r"[ \t]*(\d+)/[ \t]*(\d+)/[ \t]*(\d+) [ \t]*(\d+):[ \t]*(\d+):[ \t]*(\d+)", re.ASCII)
 _OFFSET = re.compile(r"GMT([+-])(\d{1,2})(?::?(\d{2}))?", re.ASCII)
 # Names in the time zone database that are missing in Java's TimeZone, which takes them for GMT.
 _NOT_IN_JAVA = re.compile(r"(?:posix|right)/.+|ROC|Factory|localtime|posixrules")
@@ -205,7 +205,7 @@ def _instant(text: str, zone: tzinfo, *, lenient: bool) -> int:
     """Return epoch milliseconds: read in UTC, then shifted by the zone's difference at that instant."""
     if not text:
         return 0
-    parts = _TIME.match(text)
+    parts = TIME.match(text)
     try:
         if parts is None:
             return _unreadable(text, lenient=lenient)
@@ -248,6 +248,16 @@ def _zone(name: str, *, lenient: bool) -> tzinfo:
     if lenient:
         return UTC
     raise PolicySetError(f"`{shown(name)}` is not a time zone")
+
+
+def is_saved_zone(name: str) -> bool:
+    """Return whether Ranger Admin saves a policy with that time zone: one that Java lists by name, and no short one."""
+    if name in _SHORT_ZONES or _OFFSET.fullmatch(name):
+        return False
+    try:
+        return _zone(name, lenient=False) is not None
+    except PolicySetError:
+        return False
 
 
 def _recurrence(recurrence: ValidityRecurrence) -> Recurrence | None:

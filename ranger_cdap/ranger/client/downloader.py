@@ -15,6 +15,7 @@ APP_ID: Final = "cdap"
 COMMANDS: Final = "ranger-cdap-commands"
 """Name on Ranger's page of plugins of commands that download policies where no plugin runs."""
 
+_ANY_HOST: Final = "any-host"
 _LONGEST_ID: Final = 255  # Ranger's column; Java's plugin cuts it there as well
 
 
@@ -83,8 +84,12 @@ class Downloader(msgspec.Struct, frozen=True):
 
     @classmethod
     def here(cls, app_id: str, service: str, cluster_name: str = "") -> Self:
-        """Return the downloader of this machine; Ranger interprets the part before `@` as its type."""
-        return cls(f"{app_id}@{socket.gethostname()}-{service}"[:_LONGEST_ID], cluster_name)
+        """Return the downloader of this machine; Ranger interprets the part before `@` as its type.
+
+        Ranger adds a row per type, host and service to its page of plugins, so commands of all hosts have one.
+        """
+        host = _ANY_HOST if app_id == COMMANDS else socket.gethostname()
+        return cls(f"{app_id}@{host}-{service}"[:_LONGEST_ID], cluster_name)
 
     def query(self, activated_at: int) -> dict[str, str | int]:
         """Return the query parameters of a download, with the activation time of its document."""

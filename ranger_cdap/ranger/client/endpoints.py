@@ -23,3 +23,5 @@ GRANT_ACCESS: Final = API("service/plugins/secure/services/grant/{service}", Htt
 REVOKE_ACCESS: Final = API("service/plugins/secure/services/revoke/{service}", HttpMethod.POST, HTTPStatus.OK)
 LOOK_UP: Final = API("service/plugins/services/lookupResource/{service}", HttpMethod.POST, HTTPStatus.OK)
 GET_POLICY_BY_GUID: Final = API("service/public/v2/api/policy/guid/{guid}", HttpMethod.GET, HTTPStatus.OK)
+LOOK_UP_USERS: Final = API("service/xusers/lookup/users", HttpMethod.GET, HTTPStatus.OK)
+LOOK_UP_GROUPS: Final = API("service/xusers/lookup/groups", HttpMethod.GET, HTTPStatus.OK)

@@ -303,11 +303,11 @@ class RangerAdmin:
 
     def user_exists(self, name: str) -> bool:
         """Return whether Ranger has a user of exactly that name, case-sensitive."""
-        return self._has_named(RangerUserMgmtClient.FIND_USERS, "vXUsers", name)
+        return self._has_named(endpoints.LOOK_UP_USERS, name)
 
     def group_exists(self, name: str) -> bool:
         """Return whether Ranger has a group of exactly that name, case-sensitive."""
-        return self._has_named(RangerUserMgmtClient.FIND_GROUPS, "vXGroups", name)
+        return self._has_named(endpoints.LOOK_UP_GROUPS, name)
 
     def create_user(self, name: str, password: Secret, first_name: str = "") -> None:
         """Create a Ranger user without administrator rights.
@@ -328,13 +328,14 @@ class RangerAdmin:
             secrets=(password,),
         )
 
-    def _has_named(self, api: API, member: str, name: str) -> bool:
-        # Ranger's filter matches parts of names, so the row may be on a later page.
+    def _has_named(self, api: API, name: str) -> bool:
+        # Unlike its other lists, Ranger's look-ups answer every account in full. They match parts of names, so the row
+        # may be on a later page.
         seen: set[str] = set()
         while True:
             query = {"name": name, "startIndex": len(seen), "pageSize": _USERS_A_PAGE}
-            rows = self._object(api, query=query).get(member)
-            named = (row.get("name") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+            rows = self._object(api, query=query).get("vXStrings")
+            named = (row.get("value") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
             new = {row for row in named if isinstance(row, str)} - seen
             if name in new or not new:
                 return name in new

@@ -83,7 +83,7 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Step:
             "configs": {
                 **{key: ",".join(accounts) for key, accounts in lists.items()},
                 **record,
-                **_instance({}, wanted),
+                **_missing_settings({}, wanted),
             },
         }
         return Step(StepChange.CREATE, "service", wanted.service, _accounts_text(lists), wanted=body)
@@ -95,7 +95,7 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Step:
     lists = {**{key: [] for key in ADMIN_RIGHTS}, **lists}
     changes = [_list_change(before, key, names, wanted) for key, names in lists.items()]
     configs = {**before, **{key: text for change in changes for key, text in change.configs.items()}}
-    configs |= (named := _instance(before, wanted))
+    configs |= (missing := _missing_settings(before, wanted))
     configs = {key: text for key, text in configs.items() if text or key in before}
     is_enabled = service.get("isEnabled", True)
     if configs == before:
@@ -104,7 +104,7 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Step:
         return Step(StepChange.KEEP, "service", wanted.service, "the accounts have their rights", there=service)
     parts = [
         *(part for change in changes for part in change.parts),
-        *(f"{key} = {text}" for key, text in named.items()),
+        *(f"{key} = {text}" for key, text in missing.items()),
     ]
     detail = "; ".join(parts) or "only the record of what `setup` gave"
     detail = detail if is_enabled else f"{detail}; it is disabled: {_ENABLE}"
@@ -112,9 +112,12 @@ def _service_step(wanted: DesiredState, service: dict[str, Any] | None) -> Step:
     return Step(StepChange.UPDATE, "service", wanted.service, detail, wanted=body, there=service)
 
 
-def _instance(configs: Mapping[str, str], wanted: DesiredState) -> dict[str, str]:
-    """Return the name of the instance that look-up offers, unless it is set."""
-    return {_INSTANCE: wanted.instance} if wanted.lookup and not configs.get(_INSTANCE) else {}
+def _missing_settings(configs: Mapping[str, str], wanted: DesiredState) -> dict[str, str]:
+    """Return what the service does not set: the default audit filters, and the instance whose names look-up offers."""
+    defaults = {row["name"]: row.get("defaultValue", "") for row in servicedef.service_definition()["configs"]}
+    settings = {servicedef.AUDIT_FILTERS: defaults[servicedef.AUDIT_FILTERS]}
+    settings |= {_INSTANCE: wanted.instance} if wanted.lookup else {}
+    return {key: text for key, text in settings.items() if not configs.get(key)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ def test_all_pages_of_policies_are_read_however_the_server_cuts_them(admin: Rang
 def test_a_server_that_ignores_the_page_does_not_keep_us_for_ever(admin: RangerAdmin) -> None:
     responses.get(f"{API}/service/cdapdev/policy", json=[policy(1), policy(2)])
     assert [p.id for p in admin.list_policies("cdapdev")] == [1, 2]
-    responses.get(f"{URL}/service/xusers/users", json={"vXUsers": [{"name": "alice2"}]})
+    responses.get(f"{URL}/service/xusers/lookup/users", json={"vXStrings": [{"value": "alice2"}]})
     assert not admin.user_exists("alice")
 
 
@@ -215,9 +215,9 @@ def test_a_user_is_found_by_the_whole_name_only(admin: RangerAdmin) -> None:
     def page(request: Any) -> tuple[int, dict[str, str], str]:
         start, size = int(request.params["startIndex"]), int(request.params["pageSize"])
         matching = [n for n in names if request.params["name"] in n][start : start + size]
-        return 200, {}, json.dumps({"vXUsers": [{"name": n} for n in matching]})
+        return 200, {}, json.dumps({"vXStrings": [{"value": n} for n in matching]})
 
-    responses.add_callback("GET", f"{URL}/service/xusers/users", callback=page)
+    responses.add_callback("GET", f"{URL}/service/xusers/lookup/users", callback=page)
     assert admin.user_exists("alice")
     assert not admin.user_exists("lice")
     assert not admin.user_exists("Alice")

@@ -21,9 +21,11 @@ from ranger_cdap.ranger.setup.setup_state import CurrentState, DesiredState
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from servicedef import service_definition
+from servicedef import AUDIT_FILTERS, service_definition
 
 NOTHING = CurrentState(None, None, ())
+DEFAULT_FILTERS = next(row["defaultValue"] for row in service_definition()["configs"] if row["name"] == AUDIT_FILTERS)
+AUDITED = {AUDIT_FILTERS: DEFAULT_FILTERS}
 MASTER = DesiredState("cdapdev", "cdap", master_user="cdap")
 
 
@@ -73,7 +75,7 @@ def test_administrators_are_added_to_those_people_have_named() -> None:
     [("zoe,ann", StepChange.KEEP), ("zoe, ann", StepChange.UPDATE), ("ann ,zoe", StepChange.UPDATE)],
 )
 def test_a_name_with_a_blank_is_no_account_and_is_repaired(listed: str, change: StepChange) -> None:
-    service = {"id": 3, "name": "cdapdev", "type": "cdap", "configs": {"service.admin.users": listed}}
+    service = {"id": 3, "name": "cdapdev", "type": "cdap", "configs": {**AUDITED, "service.admin.users": listed}}
     wanted = DesiredState("cdapdev", "cdap", admin_users=("ann",))
     step = next(s for s in plan(wanted, CurrentState(None, service, ())) if s.kind == "service")
     assert step.change is change
@@ -82,11 +84,29 @@ def test_a_name_with_a_blank_is_no_account_and_is_repaired(listed: str, change: 
 
 @pytest.mark.parametrize(("enabled", "change"), [(True, StepChange.KEEP), (False, StepChange.BLOCKED)])
 def test_a_disabled_service_is_not_kept(enabled: bool, change: StepChange) -> None:
-    service = {"id": 3, "name": "cdapdev", "type": "cdap", "isEnabled": enabled, "configs": {}}
+    service = {"id": 3, "name": "cdapdev", "type": "cdap", "isEnabled": enabled, "configs": AUDITED}
     step = next(
         s for s in plan(DesiredState("cdapdev", "cdap"), CurrentState(None, service, ())) if s.kind == "service"
     )
     assert (step.change, step.there) == (change, service)
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "after"),
+    [
+        (None, StepChange.CREATE, DEFAULT_FILTERS),
+        ({}, StepChange.UPDATE, DEFAULT_FILTERS),
+        ({AUDIT_FILTERS: ""}, StepChange.UPDATE, DEFAULT_FILTERS),
+        ({AUDIT_FILTERS: "[]"}, StepChange.KEEP, "[]"),
+        ({AUDIT_FILTERS: "[{'isAudited': false}]"}, StepChange.KEEP, "[{'isAudited': false}]"),
+    ],
+)
+def test_denials_that_no_policy_decides_are_audited_unless_people_chose_filters(
+    before: dict[str, str] | None, change: StepChange, after: str
+) -> None:
+    service = None if before is None else {"id": 3, "name": "cdapdev", "type": "cdap", "configs": before}
+    step = plan(DesiredState("cdapdev", "cdap"), CurrentState(None, service, ()))[1]
+    assert (step.change, (step.wanted or step.there or {})["configs"][AUDIT_FILTERS]) == (change, after)
 
 
 def policies_of(wanted: DesiredState, found: CurrentState = NOTHING) -> dict[str, Step]:
@@ -224,7 +244,7 @@ def test_the_definition_of_the_predecessor_grows_and_keeps_what_it_has() -> None
     step = plan(DesiredState("cdapdev", "cdap"), CurrentState(old_definition(), None, ()))[0]
 
     assert step.change is StepChange.UPDATE
-    assert "let policies end at instance, namespace, application, dataset, program" in str(step)
+    assert "let policies end at instance, namespace, dataset, application, program" in str(step)
     assert step.wanted is not None
     grown = {row["name"]: row for row in step.wanted["resources"]}
     assert set(grown) == {row["name"] for row in service_definition()["resources"]}

@@ -18,7 +18,7 @@ from ranger_cdap.ranger.setup.setup_state import CurrentState, DesiredState
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource
-from servicedef import service_definition
+from servicedef import AUDIT_FILTERS, service_definition
 
 ACCESSES: Final = ("read", "write", "admin", "execute")
 ADMINISTRATOR: Final = frozenset({"read", "write", "admin"})
@@ -148,7 +148,7 @@ def test_what_people_wrote_in_the_policy_stays(
 
 
 def test_who_has_the_rights_by_people_is_given_nothing() -> None:
-    ranger = Ranger(configs={LIST: "ann"})
+    ranger = Ranger(configs={LIST: "ann", AUDIT_FILTERS: "[]"})
     ranger.put(
         replaced(ranger.on_instance(), policy_items=[item(["read", "write"], ["ann"]), item(["admin"], ["ann"])])
     )

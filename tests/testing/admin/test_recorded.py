@@ -146,8 +146,8 @@ NOT_OFFERED: dict[str, frozenset[int]] = {
     "the first password is given at the start": frozenset({4}),
     "lists of sessions, changes and policy versions": frozenset({310, 322, 323, 324}),
     "user synchronisation": frozenset({280, 281}),
-    "files of policies, lists in an envelope and look-ups of users: for Ranger's own pages": frozenset(
-        {87, 119, 121, 122, 123, 124, 128, 272, 297}
+    "files of policies, and lists in an envelope: for Ranger's own pages": frozenset(
+        {87, 119, 121, 122, 123, 124, 128, 297}
     ),
     "sessions, cookies and tokens: there is Basic only": frozenset({303, 304, 307}),
     "look-up of resources": frozenset({358}),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
+from ranger_cdap.testing.admin.model.responses import ServerResponse, json_response
+from ranger_cdap.testing.admin.store.records import StoredGroup, StoredUser
 
 T = TypeVar("T")
 
@@ -25,3 +27,9 @@ def envelope(
         "queryTimeMS": call.now,
         name: rows,
     }
+
+
+def name_list(call: AdminCall, found: Sequence[StoredUser] | Sequence[StoredGroup]) -> ServerResponse:
+    """Return the requested page of names, as Ranger's look-ups of users and groups answer every account."""
+    names = [row.document.name for row in found]
+    return json_response(envelope(call, "vXStrings", names, lambda name: {"value": name}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
-from ranger_cdap.testing.admin.api.envelope import envelope
+from ranger_cdap.testing.admin.api.envelope import envelope, name_list
 from ranger_cdap.testing.admin.api.principals_in_use import remove_from_policies
 from ranger_cdap.testing.admin.model.documents import Group, GroupUser
 from ranger_cdap.testing.admin.model.responses import (
@@ -32,13 +32,15 @@ def create_group(call: AdminCall) -> ServerResponse:
 
 def list_groups(call: AdminCall) -> ServerResponse:
     """GET those whose name contains the parameter `name`, in an envelope; others than administrators get their own."""
-    part, own = call.query.get("name", "").lower(), {member.group_id for member in _visible_members(call)}
-    groups = [
-        group
-        for group in call.tables.principals.groups()
-        if part in group.document.name.lower() and (call.caller.is_admin or group.id in own)
-    ]
+    own = {member.group_id for member in _visible_members(call)}
+    named = call.tables.principals.groups(call.query.get("name"))
+    groups = [group for group in named if call.caller.is_admin or group.id in own]
     return json_response(envelope(call, "vXGroups", groups, StoredGroup.to_json))
+
+
+def look_up_groups(call: AdminCall) -> ServerResponse:
+    """GET the names that contain the parameter `name`; any user may."""
+    return name_list(call, call.tables.principals.groups(call.query.get("name")))
 
 
 def add_group_user(call: AdminCall) -> ServerResponse:

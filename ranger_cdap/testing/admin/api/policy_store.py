@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.ranger.changes.refusals import LONGEST_DESCRIPTION
 from ranger_cdap.ranger.changes.saved_policy import as_saved
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.api.rights import may_administer
@@ -64,6 +65,8 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
             f"Policy name should not be longer than {MAX_NAME_LENGTH} characters",
             field="policy name",
         )
+    if len(policy.description) > LONGEST_DESCRIPTION:
+        raise refuse("ERROR: value too long for type character varying(1024)", code=1)
     if old is None and policy.guid and call.tables.policy_by_guid(service.stamp.id, policy.guid, policy.zone_name):
         raise refuse('ERROR: duplicate key value violates unique constraint "x_policy_uk_guid_service_zone"', code=1)
     _require_known_principals(call, policy)

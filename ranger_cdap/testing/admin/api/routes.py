@@ -106,6 +106,8 @@ ROUTES: tuple[Row, ...] = (
     Row("PUT", f"{_V2}/service/{{name}}/tags", Access.ADMIN_PAGE, tag_api.import_service_tags),
     Row("GET", "/service/tags/types", Access.ADMIN, tag_api.list_tag_types),
     Row("GET", f"{_USERS}/users", Access.USER, user_api.list_users),
+    Row("GET", f"{_USERS}/lookup/users", Access.USER, user_api.look_up_users),
+    Row("GET", f"{_USERS}/lookup/groups", Access.USER, group_api.look_up_groups),
     Row("GET", f"{_USERS}/users/userName/{{name}}", Access.USER, user_api.get_user_by_name),
     Row("POST", f"{_USERS}/secure/users", Access.ADMIN_PAGE, user_api.create_user),
     Row("GET", f"{_USERS}/secure/users/{{id}}", Access.ADMIN_PAGE, user_api.get_user),

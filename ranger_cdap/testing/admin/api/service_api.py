@@ -25,6 +25,7 @@ from ranger_cdap.testing.admin.model.validation import ValidationFailure, failur
 from ranger_cdap.testing.admin.rules.default_policies import expires_on_policy
 from ranger_cdap.testing.admin.rules.tag_definition import TAG
 from ranger_cdap.testing.admin.store.records import HIDDEN, StoredService
+from servicedef import AUDIT_FILTERS
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _DISPLAY_NAME = re.compile(r"[a-zA-Z0-9_-][a-zA-Z0-9\s_-]{0,255}")
@@ -79,7 +80,7 @@ def create_service(call: AdminCall) -> ServerResponse:
         sent,
         display_name=sent.display_name or sent.name,
         guid=sent.guid or str(uuid.uuid4()),
-        configs=_hide_secrets(sent.configs),
+        configs=_saved_configs(sent.configs, definition.document),
         tag_service=sent.tag_service if sent.tag_service != sent.name else None,
     )
     stored = call.tables.insert_service(new, call.caller.shown_name, call.now)
@@ -94,11 +95,11 @@ def create_service(call: AdminCall) -> ServerResponse:
 def _tag_service(call: AdminCall) -> StoredService | None:
     stored = next((service for service in call.tables.services() if service.document.type == TAG), None)
     if stored is None and call.tables.service(TAG) is None:
-        new = Service(name=TAG, display_name=TAG, type=TAG, guid=str(uuid.uuid4()))
+        definition = found(call.tables.definition(TAG), refuse_invalid([failure(1010, TAG)])).document
+        configs = _saved_configs({}, definition)
+        new = Service(name=TAG, display_name=TAG, type=TAG, guid=str(uuid.uuid4()), configs=configs)
         stored = call.tables.insert_service(new, call.caller.shown_name, call.now)
-        definition = call.tables.definition(TAG)
-        if definition is not None:
-            add_policy(call, stored, expires_on_policy(stored.name, definition.document))
+        add_policy(call, stored, expires_on_policy(stored.name, definition))
     return stored
 
 
@@ -107,6 +108,7 @@ def update_service(call: AdminCall) -> ServerResponse:
     old = _of_path(call)
     sent = call.read(Service, "RangerService")
     refuse_broken(call, sent, old)
+    definition = found(call.tables.definition(old.document.type), refuse_invalid([failure(1010, old.document.type)]))
     if sent.name != old.name and any(zone.document.rows(old.name) for zone in call.tables.zones.all()):
         raise refuse(f"service `{old.name}` is in a security zone: take it out before it is renamed", code=1)
     new = msgspec.structs.replace(
@@ -114,7 +116,7 @@ def update_service(call: AdminCall) -> ServerResponse:
         display_name=sent.display_name or sent.name,
         guid=old.stamp.guid,
         type=old.document.type,
-        configs=_hide_secrets(sent.configs),
+        configs=_saved_configs(sent.configs, definition.document),
         tag_service=old.document.tag_service if sent.tag_service is None else sent.tag_service or None,
     )
     call.tables.update_service(old.stamp.id, new, call.caller.shown_name, call.now)
@@ -188,9 +190,13 @@ def _check_configs(sent: Service, definition: AdminServiceDef) -> Iterator[Valid
         yield failure(1011, ", ".join(missing))
 
 
-def _hide_secrets(configs: dict[str, str]) -> dict[str, str]:
+def _saved_configs(configs: dict[str, str], definition: AdminServiceDef) -> dict[str, str]:
+    """Return the settings as they are stored: without empty ones, with the default audit filters if none were sent."""
+    defaults = {str(row.get("name")): str(row.get("defaultValue", "")) for row in definition.configs}
+    filters = configs.get(AUDIT_FILTERS, defaults.get(AUDIT_FILTERS, ""))
+    with_filters = {**configs, AUDIT_FILTERS: filters}
     # Nothing here signs in to the service, so its password is not stored.
-    return {name: HIDDEN if name in _SECRET_CONFIGS and value else value for name, value in configs.items()}
+    return {name: HIDDEN if name in _SECRET_CONFIGS else text for name, text in with_filters.items() if text}
 
 
 def _of_path(call: AdminCall) -> StoredService:

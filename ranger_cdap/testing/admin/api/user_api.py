@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
-from ranger_cdap.testing.admin.api.envelope import envelope
+from ranger_cdap.testing.admin.api.envelope import envelope, name_list
 from ranger_cdap.testing.admin.api.principals_in_use import remove_from_policies
 from ranger_cdap.testing.admin.model.documents import User
 from ranger_cdap.testing.admin.model.responses import (
@@ -61,6 +61,11 @@ def list_users(call: AdminCall) -> ServerResponse:
         _require_own(call, call.query.get("name") or call.caller.name)
         users = [_user(call, call.caller.name)]
     return json_response(envelope(call, "vXUsers", users, StoredUser.to_json))
+
+
+def look_up_users(call: AdminCall) -> ServerResponse:
+    """GET the names that contain the parameter `name`; any user may."""
+    return name_list(call, call.tables.principals.users(call.query.get("name")))
 
 
 def delete_user(call: AdminCall) -> ServerResponse:

@@ -8,11 +8,21 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from ranger_cdap.ranger.changes.refusals import schedule_refusals
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemCondition, PolicyResource
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 from ranger_cdap.testing.admin.model.documents import AdminPolicy, AdminResourceDef, AdminServiceDef, to_json_object
-from ranger_cdap.testing.admin.model.validation import NO_HIERARCHIES, ValidationFailure, failure, of_rule
+from ranger_cdap.testing.admin.model.validation import (
+    INCORRECT,
+    MISSING,
+    NO_HIERARCHIES,
+    Rule,
+    ValidationFailure,
+    failure,
+    of_rule,
+)
 from ranger_cdap.testing.admin.rules.definitions import hierarchies
 
 MAX_NAME_LENGTH = 255
@@ -105,6 +115,10 @@ def check_policy(
     known = [access.name for access in (*definition.access_types, *definition.marker_access_types)]
     for item in policy.items():
         yield from _check_item(item, known)
+    now = datetime.now(UTC).replace(tzinfo=None)
+    for refusal in (one for schedule in policy.validity_schedules for one in schedule_refusals(schedule, now)):
+        rule = Rule(refusal.reason, refusal.field, MISSING if refusal.missing else INCORRECT)
+        yield of_rule(0, rule, subfield="")
     named_well = True
     for broken in _check_resource_names(policy, definition):
         named_well = False

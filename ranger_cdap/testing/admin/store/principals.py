@@ -114,9 +114,9 @@ class PrincipalTables(SqlTables):
 
     # Groups
 
-    def groups(self) -> list[StoredGroup]:
-        """Return all, in order of creation."""
-        return self._all(_group, _GROUPS + "ORDER BY id")
+    def groups(self, name: str | None = None) -> list[StoredGroup]:
+        """Return all, or those whose name contains the text, in order of creation."""
+        return self._all(_group, _GROUPS + "WHERE instr(lower(name), lower(?)) ORDER BY id", name or "")
 
     def group(self, name: str) -> StoredGroup | None:
         """Return the one with that name."""

@@ -26,6 +26,8 @@ ANSWERS: Final = [
     (f"{V2}/zones", 200, 200, 200, 200),
     ("/service/xusers/groups", 200, 200, 200, 200),
     ("/service/xusers/groupusers", 200, 200, 200, 200),
+    ("/service/xusers/lookup/groups?name=devs", 200, 200, 200, 200),
+    ("/service/xusers/lookup/users?name=alice", 200, 200, 200, 200),
     ("/service/xusers/users", 200, 200, 200, 200),
     ("/service/xusers/users?name={own}", 200, 200, 200, 200),
     ("/service/xusers/users?name=alice", 200, 403, 403, 403),
@@ -84,6 +86,8 @@ def test_users_see_of_users_and_groups_only_their_own(cdapdev: Caller) -> None:
     assert names(bob("GET", "/service/xusers/groupusers")[1]["vXGroupUsers"]) == ["ops"]
     assert bob("GET", "/service/xusers/users/userName/bob")[1]["groupNameList"] == ["ops"]
     assert {"devs", "ops"} <= set(names(cdapdev("GET", "/service/xusers/groups")[1]["vXGroups"]))
+    for kind, found in (("groups?name=DEV", ["devs"]), ("users?name=alice", ["alice"]), ("users?name=none", [])):
+        assert [row["value"] for row in bob("GET", f"/service/xusers/lookup/{kind}")[1].get("vXStrings", [])] == found
 
 
 def test_an_administrator_lists_the_types_of_tags_in_use(cdapdev: Caller) -> None:
