@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ranger_cdap.engine.compiled.collector import gc_paused
+from ranger_cdap.engine.compiled.compile_level import compile_element
 from ranger_cdap.engine.compiled.conditions import PACKAGE, UNREADABLE_TAG, Condition, date_script
 from ranger_cdap.engine.compiled.cost import MAX_VALUE_LENGTH
 from ranger_cdap.engine.compiled.items import (
@@ -22,11 +23,17 @@ from ranger_cdap.engine.compiled.items import (
 )
 from ranger_cdap.engine.compiled.java import fold, odd_letters, utf16_key, utf16_units
 from ranger_cdap.engine.compiled.load import PolicyEntry
-from ranger_cdap.engine.compiled.matcher import PatternKind, ResourceMatcher, Tokens, ValueTest, compile_element, expand
+from ranger_cdap.engine.compiled.matcher import PatternKind, ResourceMatcher, Tokens, ValueTest, expand
 from ranger_cdap.engine.compiled.names import name_transformation
 from ranger_cdap.engine.compiled.options import EngineOptions, Privileged, privileged
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler
-from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, PolicyResourceMatcher, compile_resource
+from ranger_cdap.engine.compiled.resource_match import (
+    SELF_KINDS,
+    MatchType,
+    PolicyResourceMatcher,
+    compile_level,
+    compile_resource,
+)
 from ranger_cdap.engine.compiled.roles import RoleTable
 from ranger_cdap.engine.compiled.schedule import TIME, Schedule, compile_schedule, compile_schedules, is_saved_zone
 from ranger_cdap.engine.compiled.service_def import LevelOptions, Path, ServiceModel, compile_service_def
@@ -82,6 +89,7 @@ __all__ = [
     "ValueTest",
     "ZoneTable",
     "compile_element",
+    "compile_level",
     "compile_resource",
     "compile_schedule",
     "compile_schedules",

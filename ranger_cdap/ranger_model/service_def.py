@@ -27,6 +27,7 @@ class ResourceDef(Document):
     matcher: str = ""
     matcher_options: dict[str, Any] = {}
     is_valid_leaf: bool | None = None
+    recursive_supported: bool = False
 
 
 class AccessTypeDef(Document):

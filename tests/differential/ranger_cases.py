@@ -30,7 +30,6 @@ LEFT_OUT: Json = tomllib.loads(Path(__file__).with_name("ranger_cases_left_out.t
 NOW = 1_700_000_000_000
 """The time of requests that have none; Java would take that of the call."""
 
-DEFAULT_MATCHER = "org.apache.ranger.plugin.resourcematcher.RangerDefaultResourceMatcher"
 NAME_LISTS = {
     "super.users": "superUsers",
     "super.groups": "superGroups",
@@ -81,20 +80,6 @@ class RangerCase:
     def without(self, names: Collection[str]) -> RangerCase:
         """The case without the requests of these names."""
         return self._with_requests([n for n, name in enumerate(self.titles) if name not in names])
-
-    def without_matchers(self) -> RangerCase:
-        """The case without the resources that need a matcher for paths or URLs, and without what is about them.
-
-        A request for everything is about them too: what they allow is some access somewhere.
-        """
-        download = self.scenario["policies"]
-        definition = download["serviceDef"]
-        known = [d for d in definition["resources"] if d.get("matcher", DEFAULT_MATCHER) == DEFAULT_MATCHER]
-        gone = {d["name"] for d in definition["resources"]} - {d["name"] for d in known}
-        kept = [n for n, asked in enumerate(self.scenario["requests"]) if gone.isdisjoint(asked["resource"] or gone)]
-        policies = [policy for policy in download["policies"] if gone.isdisjoint(policy["resources"])]
-        smaller = {**download, "serviceDef": {**definition, "resources": known}, "policies": policies}
-        return replace(self, scenario={**self.scenario, "policies": smaller})._with_requests(kept)
 
     def _with_requests(self, kept: list[int]) -> RangerCase:
         return replace(

@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
+from ranger_cdap.engine.compiled.compile_level import compile_element
+from ranger_cdap.engine.compiled.matcher import ResourceMatcher
 from ranger_cdap.engine.compiled.service_def import LevelOptions
 from tests.differential.java_engine import JavaEngine
 from tests.differential.test_reference_engine import ask, load_values

@@ -38,16 +38,11 @@ def test_java_answers_as_ranger_expects(java_with_javascript: JavaEngine, case: 
     assert case.wrong(java_with_javascript.decide(case.scenario)) == []
 
 
-@each(case for case in CASES if case.file not in LEFT_OUT["paths"])
+@each(CASES)
 def test_our_engine_answers_as_ranger_expects(case: RangerCase) -> None:
-    asked = case.without_matchers().without(LEFT_OUT["requests"].get(case.file, ()))
+    asked = case.without(LEFT_OUT["requests"].get(case.file, ()))
     assert asked.titles
     assert asked.wrong(decide(asked.scenario, OPTIONS)) == []
-
-
-@each(case for case in CASES if case.file in LEFT_OUT["paths"])
-def test_a_case_left_out_as_paths_is_about_nothing_else(case: RangerCase) -> None:
-    assert case.without_matchers().titles == []
 
 
 @each(case for case in CASES if case.file in LEFT_OUT["requests"])
@@ -62,7 +57,7 @@ def test_every_file_of_ranger_is_asked_or_has_a_reason() -> None:
     left_out = {f"{FOLDER}/{name}" for name in LEFT_OUT["files"]}
     assert asked | left_out >= set(ranger_files(FOLDER))
     assert not asked & left_out
-    listed = {*LEFT_OUT["paths"], *LEFT_OUT["not_java"], *LEFT_OUT["requests"]}
+    listed = {*LEFT_OUT["not_java"], *LEFT_OUT["requests"]}
     assert {f"{PREFIX}{name}.json" for name in listed} <= asked
 
 

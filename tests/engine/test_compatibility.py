@@ -128,7 +128,6 @@ def test_without_a_time_schedules_that_allow_fail_and_those_that_deny_hold() -> 
 
 
 CIRCLE = {"name": "x", "resources": [{"name": "a", "parent": "b"}, {"name": "b", "parent": "a"}]}
-PATHS = {"name": "x", "resources": [{"name": "a", "matcher": "x.RangerPathResourceMatcher"}]}
 
 
 @pytest.mark.parametrize(
@@ -137,7 +136,6 @@ PATHS = {"name": "x", "resources": [{"name": "a", "matcher": "x.RangerPathResour
         ({"serviceDef": None}, "have no service definition"),
         ({"serviceDef": CIRCLE}, "cycle"),
         ({"serviceDef": {"name": "x", "resources": [{"name": "a"}, {"name": "a"}]}}, "two resources"),
-        ({"serviceDef": PATHS}, "matcher"),
         ({"serviceName": "other"}, "not to `shop1`"),
     ],
 )

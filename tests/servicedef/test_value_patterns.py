@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import servicedef
 from ranger_cdap.cdap.entity import PROGRAM_TYPES, entity_type
-from ranger_cdap.engine.compiled.matcher import compile_element
+from ranger_cdap.engine.compiled.compile_level import compile_element
 from ranger_cdap.engine.compiled.service_def import compile_service_def
 from ranger_cdap.ranger_model.service_def import ServiceDef
 

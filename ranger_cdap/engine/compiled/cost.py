@@ -88,6 +88,17 @@ def cost_of_glob(pattern: str) -> Cost:
     return Cost(_PER_TEST + fixed, per_character)
 
 
+def cost_of_beginnings(pattern: str, macros: int) -> Cost:
+    """Return the cost, beside that of the pattern, of matching it with the beginnings of a path.
+
+    Of each of them, at most every second character, only the last segment is compared again.
+    """
+    last = pattern.rpartition("*")[2]
+    slow = "?" in last
+    per_character = _PER_FOLD + (len(last) * _PER_CHARACTER // 2 if slow else len(last) // 16)
+    return Cost(0, per_character, 0, macros * (8 * _PER_CHARACTER if slow else 1))
+
+
 def cost_of_macros(text: str, macros: int, *, glob: bool) -> Cost:
     """Return the cost of replacing `macros` macros in a text and of comparing their replacements."""
     fixed = len(text) * _PER_CHARACTER

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 
 import msgspec
 
 from ranger_cdap.engine.compiled import wildcard
-from ranger_cdap.engine.compiled.cost import FREE, Cost, cost_of_folding, cost_of_glob, cost_of_macros, cost_of_text
+from ranger_cdap.engine.compiled.cost import FREE, Cost
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.service_def import LevelOptions
 
@@ -23,16 +23,27 @@ Value = str | tuple[str, ...]
 
 
 class PatternKind(Enum):
-    """Comparison of a policy value; derived from the raw value, so a macro never adds a wildcard."""
+    """Comparison of a policy value; derived from the raw value, so a macro never adds a wildcard.
+
+    The last two are those of recursive levels (§5.1.2).
+    """
 
     EQUALS = 1
     STARTS_WITH = 2
     ENDS_WITH = 3
     GLOB = 4
+    AT_OR_BELOW = 5
+    GLOB_OR_BELOW = 6
+
+
+_NO_PREFIX = (PatternKind.ENDS_WITH, PatternKind.AT_OR_BELOW, PatternKind.GLOB_OR_BELOW)
 
 
 class ValueTest(msgspec.Struct, frozen=True, gc=False):
-    """Compiled policy value; `text` has no leading or trailing stars except for a glob, `glob` is its normal form."""
+    """Compiled policy value.
+
+    `text` has no leading or trailing stars except for a glob, also a recursive one; `glob` is a glob's normal form.
+    """
 
     kind: PatternKind
     text: str
@@ -42,7 +53,7 @@ class ValueTest(msgspec.Struct, frozen=True, gc=False):
     @property
     def literal_prefix(self) -> str:
         """Prefix of every matching value, as far as it is known before macros are replaced."""
-        if self.dynamic or self.kind is PatternKind.ENDS_WITH:
+        if self.dynamic or self.kind in _NO_PREFIX:
             return ""
         if self.kind is not PatternKind.GLOB:
             return self.text
@@ -98,7 +109,7 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
         """Return True if the level covers the requested value."""
         if self.match_any:
             return not self.excludes
-        if _is_all(value):
+        if asks_for_all(value):
             return False
         if self.single is not None and type(value) is str:
             return (fold(value) if self.options.ignore_case else value) == self.single
@@ -107,18 +118,35 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
         hit = any(self._covers_one(v, tokens) for v in ((value,) if isinstance(value, str) else value))
         return hit is not self.excludes
 
+    @property
+    def recursive(self) -> bool:
+        """Return True if the level also covers what is below the paths of its values."""
+        return False
+
+    @property
+    def prefixes(self) -> frozenset[str]:
+        """Prefixes of which every matching value has one, folded if the level ignores case."""
+        if self.excludes or self.options.quoted_case_sensitive:
+            return frozenset(("",))
+        folds = self.options.ignore_case
+        return frozenset([fold(t.literal_prefix) if folds else t.literal_prefix for t in self.tests])
+
+    def covers_child(self, value: Value, tokens: Tokens) -> bool:
+        """Return True if the level covers the value or something directly below it (element scope SELF_OR_CHILD)."""
+        return self.covers(value, tokens)
+
     def covers_prefix(self, value: Value, tokens: Tokens) -> bool:
         """Return True if the level covers the value or something it is a prefix of (element scope SELF_OR_PREFIX)."""
         if self.match_any:
             return not self.excludes
         values = (value,) if isinstance(value, str) else value
         hit = any(self._covers_one(v, tokens) or self._covers_prefix_one(v, tokens) for v in values)
-        return hit is not (self.excludes and not _is_all(value))
+        return hit is not (self.excludes and not asks_for_all(value))
 
     def _covers_one(self, value: str, tokens: Tokens) -> bool:
         folded = self._folds(value)
         value = fold(value) if folded else value
-        return any(_test(t.kind, self._text(t, tokens, folded), value) for t in self.tests)
+        return any(passes(t.kind, self._text(t, tokens, folded), value) for t in self.tests)
 
     def _covers_prefix_one(self, value: str, tokens: Tokens) -> bool:
         folded = self._folds(value)
@@ -141,52 +169,6 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
     def _raw(self, test: ValueTest, tokens: Tokens, folded: bool) -> str:
         text = expand(test.text, self.options, tokens) if test.dynamic and tokens is not None else test.text
         return fold(text) if folded else text
-
-
-def compile_element(values: Iterable[str], excludes: bool, options: LevelOptions) -> ResourceMatcher:
-    """Compile a policy's values for one level; no values, or a value of stars only, match everything."""
-    kept = list(dict.fromkeys([v for v in values if v]))
-    if len(kept) == 1 and not excludes and _is_plain(kept[0], options):
-        return _equal_to(kept[0], options)
-    match_any = not kept or (options.wildcards and any(not v.strip("*") for v in kept))
-    tests = () if match_any else tuple([_value_test(v, options) for v in kept])
-    simple = not (match_any or excludes or options.quoted_case_sensitive)
-    exact = None
-    if simple and all(t.kind is PatternKind.EQUALS and not t.dynamic for t in tests):
-        exact = frozenset(fold(t.text) if options.ignore_case else t.text for t in tests)
-        exact = None if exact & {"*"} else exact  # `*` in a request means all, never a literal star
-    cost = FREE if exact is not None else sum((_cost(test, options) for test in tests), FREE)
-    if cost is not FREE and options.ignore_case:
-        cost += cost_of_folding(test.text for test in tests)
-    return ResourceMatcher(options, tuple(kept), tests, match_any, excludes, exact, cost)
-
-
-def _equal_to(text: str, options: LevelOptions) -> ResourceMatcher:
-    single = fold(text) if options.ignore_case else text
-    return ResourceMatcher(options, (), (), False, False, None, FREE, text, single)
-
-
-def _is_plain(value: str, options: LevelOptions) -> bool:
-    """Return True if a value equals the values it covers, as nearly all do; a star never is a literal one."""
-    return (
-        "*" not in value
-        and not (options.wildcards and "?" in value)
-        and not options.quoted_case_sensitive
-        and not is_dynamic(value, options)
-    )
-
-
-def _cost(test: ValueTest, options: LevelOptions) -> Cost:
-    cost = cost_of_glob(test.glob) if test.kind is PatternKind.GLOB else cost_of_text(test.text)
-    if test.dynamic:
-        macros = test.text.count(options.delimiter_start)
-        cost += cost_of_macros(test.text, macros, glob=test.kind is PatternKind.GLOB)
-    return cost
-
-
-def has_expression(values: Iterable[str], options: LevelOptions) -> bool:
-    """Return True if a value contains `${{...}}`, which needs a JavaScript engine."""
-    return options.replace_expressions and any(EXPRESSION in v for v in values)
 
 
 def is_dynamic(value: str, options: LevelOptions) -> bool:
@@ -228,17 +210,8 @@ def _replacement(name: str, options: LevelOptions, tokens: Mapping[str, str]) ->
     return options.delimiter_start + name + options.delimiter_end if value is None else value
 
 
-def _value_test(value: str, options: LevelOptions) -> ValueTest:
-    dynamic = is_dynamic(value, options)
-    if not options.wildcards or not ("*" in value or "?" in value):
-        return ValueTest(PatternKind.EQUALS, value, dynamic)
-    middle = value.strip("*")
-    if "?" in value or "*" in middle or (value[0] == "*" and value[-1] == "*"):
-        return ValueTest(PatternKind.GLOB, value, dynamic, wildcard.normalise(value))
-    return ValueTest(PatternKind.ENDS_WITH if value[0] == "*" else PatternKind.STARTS_WITH, middle, dynamic)
-
-
-def _test(kind: PatternKind, text: str, value: str) -> bool:
+def passes(kind: PatternKind, text: str, value: str) -> bool:
+    """Return True if a value passes the comparison with a text; a glob is in its normal form."""
     if kind is PatternKind.EQUALS:
         return text == value
     if kind is PatternKind.STARTS_WITH:
@@ -256,5 +229,6 @@ def _test_prefix(kind: PatternKind, text: str, value: str) -> bool:
     return text.startswith(value)
 
 
-def _is_all(value: Value) -> bool:
+def asks_for_all(value: Value) -> bool:
+    """Return True if a requested value stands for all."""
     return value in ("", "*")

@@ -24,6 +24,7 @@ from ranger_cdap.engine.compiled.resource_match import (
     ResourceCache,
     compile_resource,
     deepest_valid_ancestor,
+    found_together,
     resource_issues,
 )
 from ranger_cdap.engine.compiled.schedule import Schedule, compile_schedule
@@ -183,7 +184,8 @@ class PolicyCompiler:
         ]
         if issues:
             raise Unusable(issues)
-        return tuple(m for r in (policy.resources, *more) if (m := compile_resource(r, self.model)) is not None)
+        compiled = (compile_resource(one, self.model) for one in (policy.resources, *more))
+        return found_together(tuple([matcher for matcher in compiled if matcher is not None]))
 
     def ineffective_resources(self, policy: Policy) -> list[PolicyIssue]:
         """Return why resources of a usable policy match nothing, as in Ranger."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 import msgspec
+from msgspec import structs
 
 from ranger_cdap.engine.compiled import cost
+from ranger_cdap.engine.compiled.compile_level import compile_element, has_expression
 from ranger_cdap.engine.compiled.cost import FREE, MAX_VALUE_LENGTH
 from ranger_cdap.engine.compiled.java import utf16_units
-from ranger_cdap.engine.compiled.matcher import (
-    EXPRESSION,
-    ResourceMatcher,
-    Tokens,
-    Value,
-    compile_element,
-    has_expression,
-)
-from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
+from ranger_cdap.engine.compiled.matcher import EXPRESSION, ResourceMatcher, Tokens, Value
+from ranger_cdap.engine.compiled.path_matcher import LookUp, PathMatcher, found_by, is_found, look_ups
+from ranger_cdap.engine.compiled.service_def import LevelOptions, Path, ServiceModel
 from ranger_cdap.engine.model.problem import PolicyIssue, ProblemCode
 from ranger_cdap.engine.model.request import ElementScope
 from ranger_cdap.ranger_model.policy import PolicyResource
@@ -38,11 +34,15 @@ SELF_KINDS = frozenset({MatchType.SELF, MatchType.SELF_AND_ALL_DESCENDANTS})
 
 
 class PolicyResourceMatcher(msgspec.Struct, frozen=True, gc=False):
-    """Matcher of a policy's resource: its levels from the root down; the last one that is not `*`, -1 if all are."""
+    """Matcher of a policy's resource: its levels from the root down; the last one that is not `*`, -1 if all are.
+
+    If `found_by` is not empty, Java's look-up has to find one of these resources, not this one.
+    """
 
     path: Path
     elements: tuple[ResourceMatcher, ...]
     last_specific: int
+    found_by: tuple[PolicyResourceMatcher, ...] = ()
 
     def max_steps(self, longest: int = MAX_VALUE_LENGTH) -> int:
         """Return the steps to match values of at most `longest` characters (engine/compiled/cost.py)."""
@@ -83,9 +83,10 @@ class PolicyResourceMatcher(msgspec.Struct, frozen=True, gc=False):
         if path[:common] != self.path[:common] or (own == 0 and requested):
             return MatchType.NONE
         for name, element, value in zip(path, self.elements, values, strict=False):
-            scope = scopes.get(name) if scopes else None
-            if not (element.covers_prefix if scope is ElementScope.SELF_OR_PREFIX else element.covers)(value, tokens):
+            if not _covers(element, scopes.get(name) if scopes else None)(value, tokens):
                 return MatchType.NONE
+        if self.found_by and not any(each.is_found(path, values, scopes or {}) for each in self.found_by):
+            return MatchType.NONE
         if requested > own:
             return MatchType.ANCESTOR
         if requested == own:
@@ -93,6 +94,42 @@ class PolicyResourceMatcher(msgspec.Struct, frozen=True, gc=False):
         if any(e.matches_nothing for e in self.elements[requested:]):
             return MatchType.NONE
         return MatchType.SELF_AND_ALL_DESCENDANTS if requested > self.last_specific else MatchType.DESCENDANT
+
+    def is_found(self, path: Path, values: tuple[Value, ...], scopes: Mapping[str, ElementScope]) -> bool:
+        """Return True if Java's look-up of a request with exactly the levels of `path` finds the resource (§20)."""
+        common = min(len(path), len(self.path))
+        levels = zip(path, self.elements, values, strict=False)
+        return path[:common] == self.path[:common] and all(
+            is_found(element, value, scopes.get(name, ElementScope.SELF)) for name, element, value in levels
+        )
+
+
+def found_together(resources: tuple[PolicyResourceMatcher, ...]) -> tuple[PolicyResourceMatcher, ...]:
+    """Return the resources of one policy: if Java's look-up finds one of them, all are matched (§20)."""
+    if len(resources) < 2 or not any(isinstance(e, PathMatcher) for r in resources for e in r.elements):
+        return resources
+    return tuple([_found_together(each, resources) for each in resources])
+
+
+def _found_together(own: PolicyResourceMatcher, resources: tuple[PolicyResourceMatcher, ...]) -> PolicyResourceMatcher:
+    elements = list(own.elements)
+    for n, element in enumerate(own.elements):
+        look_up: dict[LookUp, None] = {}
+        for other in resources:
+            its = other.elements[n] if other.path[: n + 1] == own.path[: n + 1] else None
+            if its is not None:
+                everything = its.match_any or its.excludes
+                look_up |= dict.fromkeys([("", False)] if everything else look_ups(its))
+            elif other.path == own.path[: len(other.path)]:
+                look_up["", False] = None
+        elements[n] = found_by(element, look_up)
+    return structs.replace(own, elements=tuple(elements), found_by=resources)
+
+
+def _covers(element: ResourceMatcher, scope: ElementScope | None) -> Callable[[Value, Tokens], bool]:
+    if scope is ElementScope.SELF_OR_PREFIX:
+        return element.covers_prefix
+    return element.covers_child if scope is ElementScope.SELF_OR_CHILD else element.covers
 
 
 class ResourceCache:
@@ -104,7 +141,7 @@ class ResourceCache:
         self._model = model
         self._paths: dict[tuple[str, ...], Path | None] = {}
         self._single: dict[str, dict[str, ResourceMatcher]] = {name: {} for name in model.levels}
-        self._several: dict[tuple[str, tuple[str, ...], bool], ResourceMatcher] = {}
+        self._several: dict[tuple[str, tuple[str, ...], bool, bool], ResourceMatcher] = {}
 
     def compiled(self, resources: Mapping[str, PolicyResource]) -> PolicyResourceMatcher | None:
         """Return the compiled resource; None if a level, a value or all of it may have an issue."""
@@ -119,7 +156,7 @@ class ResourceCache:
         for name in path:
             resource = resources[name]
             values = resource.values
-            if len(values) == 1 and not resource.is_excludes:
+            if len(values) == 1 and not resource.is_excludes and not resource.is_recursive:
                 element = self._single[name].get(values[0])
                 if element is None:
                     if not _can_match(values):
@@ -127,12 +164,12 @@ class ResourceCache:
                     element = compile_element(values, False, self._model.levels[name])
                     self._single[name][values[0]] = element
             else:
-                key = (name, tuple(values), resource.is_excludes)
+                key = (name, tuple(values), resource.is_excludes, resource.is_recursive)
                 found = self._several.get(key)
                 if found is None:
                     if not _can_match(values):
                         return None
-                    found = compile_element(values, resource.is_excludes, self._model.levels[name])
+                    found = compile_level(resource, self._model.levels[name])
                     self._several[key] = found
                 element = found
             elements.append(element)
@@ -143,12 +180,17 @@ def _can_match(values: Iterable[str]) -> bool:
     return not any(EXPRESSION in value or len(value) > MAX_VALUE_LENGTH for value in values)
 
 
+def compile_level(resource: PolicyResource, options: LevelOptions) -> ResourceMatcher:
+    """Compile a level of a policy's resource."""
+    return compile_element(resource.values, resource.is_excludes, options, recursive=resource.is_recursive)
+
+
 def compile_resource(resources: Mapping[str, PolicyResource], model: ServiceModel) -> PolicyResourceMatcher | None:
     """Compile a resource; None if its levels fit no hierarchy, so that it matches nothing."""
     path = model.path_of(frozenset(resources)) if resources else ()
     if path is None:
         return None
-    elements = [compile_element(resources[n].values, resources[n].is_excludes, model.levels[n]) for n in path]
+    elements = [compile_level(resources[n], model.levels[n]) for n in path]
     return PolicyResourceMatcher(path, tuple(elements), last_specific(elements))
 
 
@@ -185,7 +227,7 @@ def deepest_valid_ancestor(resources: Mapping[str, PolicyResource], model: Servi
     deepest = [p for p in paths if len(p) == longest]
     shared = next((n for n in range(longest, 0, -1) if len({p[:n] for p in deepest}) == 1), 0)
     path = deepest[0][:shared] if deepest else ()
-    elements = tuple(compile_element(readable[n].values, readable[n].is_excludes, model.levels[n]) for n in path)
+    elements = tuple(compile_level(readable[n], model.levels[n]) for n in path)
     return PolicyResourceMatcher(path, elements, last_specific(elements))
 
 

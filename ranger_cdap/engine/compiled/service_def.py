@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from ranger_cdap.engine.compiled.java import hash_order
@@ -14,16 +15,36 @@ from ranger_cdap.ranger_model.service_def import PolicyConditionDef, ResourceDef
 Path = tuple[str, ...]
 """Resource names from the root down."""
 
-_PATH_MATCHERS = ("RangerPathResourceMatcher", "RangerURLResourceMatcher")
-
 _DENY_OPTION = "enableDenyAndExceptionsInPolicies"
 _FLAGS = ("wildCard", "ignoreCase", "quotedCaseSensitive", "replaceTokens", "replaceReqExpressions")
-_TEXTS = ("quoteChars", "tokenDelimiterStart", "tokenDelimiterEnd", "tokenDelimiterEscape", "tokenDelimiterPrefix")
+_TEXTS = (
+    "quoteChars",
+    "tokenDelimiterStart",
+    "tokenDelimiterEnd",
+    "tokenDelimiterEscape",
+    "tokenDelimiterPrefix",
+    "pathSeparatorChar",
+)
+
+
+class LevelKind(Enum):
+    """Matcher of a level, by its Java class; any other class is the default one (§2.1)."""
+
+    DEFAULT = "org.apache.ranger.plugin.resourcematcher.RangerDefaultResourceMatcher"
+    PATH = "org.apache.ranger.plugin.resourcematcher.RangerPathResourceMatcher"
+    URL = "org.apache.ranger.plugin.resourcematcher.RangerURLResourceMatcher"
+
+
+_KINDS = {kind.value: kind for kind in LevelKind}
 
 
 @dataclass(frozen=True, slots=True)
 class LevelOptions:
-    """Matching options of one level (§5.1)."""
+    """Matching options of one level (§5.1).
+
+    `special` are the characters at which the look-up cuts a value (§20). `separator` and `zones_recursive` count for
+    paths and URLs only: resources of security zones are recursive where the level supports it (§13).
+    """
 
     wildcards: bool = True
     ignore_case: bool = True
@@ -35,6 +56,10 @@ class LevelOptions:
     delimiter_escape: str = "\\"
     delimiter_prefix: str = ""
     replace_expressions: bool = True
+    kind: LevelKind = LevelKind.DEFAULT
+    separator: str = "/"
+    special: str = "*?{}\\$"
+    zones_recursive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +93,13 @@ def compile_service_def(definition: ServiceDef, *, lenient: bool = True) -> Serv
     """Compile a service definition; `lenient` accepts invalid options, as Ranger does.
 
     Raises:
-        PolicySetError: two resources share a name, a parent does not exist, parents form a cycle, or a level needs an
-            unsupported matcher; unless `lenient`, also for an invalid option.
+        PolicySetError: two resources share a name, a parent does not exist, or parents form a cycle; unless `lenient`,
+            also for an invalid option.
     """
     by_name: dict[str, ResourceDef] = {}
     for resource in definition.resources:
         if resource.name in by_name:
             raise PolicySetError(f"service definition `{definition.name}` has two resources named `{resource.name}`")
-        if resource.matcher.rpartition(".")[2] in _PATH_MATCHERS:
-            raise PolicySetError(
-                f"service definition `{definition.name}`: resource `{resource.name}` needs the matcher "
-                f"`{resource.matcher}`, which is not supported"
-            )
         by_name[resource.name] = resource
     if not lenient:
         _refuse_unreadable(definition, by_name)
@@ -145,17 +165,26 @@ def _level_options(resource: ResourceDef) -> LevelOptions:
     escape = _text(options, "tokenDelimiterEscape", default.delimiter_escape)
     prefix = _text(options, "tokenDelimiterPrefix", default.delimiter_prefix)
     usable = escape not in (start, end) and not any(c in prefix for c in (start, end, escape))
+    kind = _KINDS.get(resource.matcher, LevelKind.DEFAULT)
+    wildcards = _flag(options, "wildCard", default.wildcards)
+    tokens = _flag(options, "replaceTokens", default.replace_tokens)
+    expressions = _flag(options, "replaceReqExpressions", default.replace_expressions)
+    quoted = kind is not LevelKind.PATH and _flag(options, "quotedCaseSensitive", default.quoted_case_sensitive)
     return LevelOptions(
-        wildcards=_flag(options, "wildCard", default.wildcards),
+        wildcards=wildcards,
         ignore_case=_flag(options, "ignoreCase", default.ignore_case),
-        quoted_case_sensitive=_flag(options, "quotedCaseSensitive", default.quoted_case_sensitive),
+        quoted_case_sensitive=quoted,
         quote_chars=str(options.get("quoteChars", default.quote_chars)),
-        replace_tokens=_flag(options, "replaceTokens", default.replace_tokens) and usable,
+        replace_tokens=tokens and usable,
         delimiter_start=start,
         delimiter_end=end,
         delimiter_escape=escape,
         delimiter_prefix=prefix,
-        replace_expressions=_flag(options, "replaceReqExpressions", default.replace_expressions),
+        replace_expressions=expressions,
+        kind=kind,
+        separator=_text(options, "pathSeparatorChar", default.separator),
+        special="*?" * wildcards + (start + end + escape) * tokens + "$" * expressions,
+        zones_recursive=resource.recursive_supported,
     )
 
 

@@ -7,6 +7,7 @@ Matching takes time linear in the value, for any pattern.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ranger_cdap.engine.compiled.java import utf16_units
 
@@ -23,21 +24,23 @@ def normalise(pattern: str) -> str:
     return "".join(out)
 
 
-def matches(pattern: str, value: str) -> bool:
-    """Return True if a normalised pattern matches the whole value.
+def matches(pattern: str, value: str, ends: Sequence[int] = ()) -> bool:
+    """Return True if a normalised pattern matches the whole value, or its beginning up to one of some rising `ends`.
 
     Segments between stars are found in turn, each as early as possible; first and last segment are anchored.
     """
     value = utf16_units(value)
+    ends = ends or (len(value),)
     first, *rest = pattern.split("*")
     if not rest:
-        return len(first) == len(value) and _fits(first, value, 0)
+        return len(first) in ends and _fits(first, value, 0)
     *middle, last = rest
-    at, end = len(first), len(value) - len(last)
-    if at > end or not _fits(first, value, 0) or not _fits(last, value, end):
+    at = len(first)
+    starts = [end - len(last) for end in ends if at <= end - len(last) and _fits(last, value, end - len(last))]
+    if not starts or not _fits(first, value, 0):
         return False
     for segment in middle:
-        found = _find(segment, value, at, end)
+        found = _find(segment, value, at, starts[-1])
         if found < 0:
             return False
         at = found + len(segment)

@@ -85,7 +85,7 @@ class ShapeIndex(Generic[_T]):
             mask: _ExactLevels(
                 _key_function(mask),
                 SharedMap(always.get(mask, {})),
-                SharedMap({key: PrefixTests(tested, folds) for key, tested in rests.get(mask, {}).items()}),
+                SharedMap({key: PrefixTests(tested) for key, tested in rests.get(mask, {}).items()}),
             )
             for mask in always.keys() | rests.keys()
         }
@@ -143,7 +143,7 @@ class ShapeIndex(Generic[_T]):
             if rest:
                 tests = tested.get(key)
                 if added:
-                    more = tests.with_entry(entry, rest) if tests else PrefixTests([(entry, rest)], self._folds)
+                    more = tests.with_entry(entry, rest) if tests else PrefixTests([(entry, rest)])
                     tested = tested.replaced(key, more)
                     new.is_crowded = new.is_crowded or more.is_crowded
                 elif tests is not None:
@@ -309,10 +309,11 @@ def _place(elements: Elements) -> tuple[Mask, Iterable[Hashable], Rest]:
 
 
 def _single_values(value: Value) -> list[tuple[str, Value]]:
-    """Return each value of a level as looked up and as tested; an empty list is looked up as `""` (§5.1)."""
-    if isinstance(value, str):
-        return [(value, value)]
-    return [(one, (one,)) for one in value] or [("", ())]
+    """Return each value of a level as looked up and as tested; an empty list is looked up as `""` (§5.1).
+
+    A path of a list can be looked up by one of its values and covered by another (§20).
+    """
+    return [(value, value)] if isinstance(value, str) else [(one, value) for one in value or ("",)]
 
 
 def _key_function(mask: Mask) -> Key:

@@ -15,7 +15,7 @@ from ranger_cdap.engine.compiled.resource_match import (
     deepest_valid_ancestor,
     resource_issues,
 )
-from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
+from ranger_cdap.engine.compiled.service_def import LevelOptions, Path, ServiceModel
 from ranger_cdap.engine.lookup.resource_map import ResourceMap
 from ranger_cdap.engine.model.problem import PolicyIssue, ProblemCode
 from ranger_cdap.ranger_model.download import SecurityZoneInfo
@@ -35,6 +35,10 @@ def _no_levels(place: str) -> PolicyIssue:
     return PolicyIssue(ProblemCode.NO_HIERARCHY, place, "it has no levels")
 
 
+def _level(values: list[str], options: LevelOptions | None) -> PolicyResource:
+    return PolicyResource(values=values, is_recursive=options is not None and options.zones_recursive)
+
+
 class ZoneTable:
     """Zones by resource. `issues` are about unreadable resources of zones.
 
@@ -47,7 +51,7 @@ class ZoneTable:
         issues: list[PolicyIssue] = []
         for name, zone in zones.items():
             for n, resource in enumerate(zone.resources):
-                elements = {level: PolicyResource(values=values) for level, values in resource.items()}
+                elements = {level: _level(values, model.levels.get(level)) for level, values in resource.items()}
                 place = f"securityZones.{name}.resources[{n}]"
                 found = list(resource_issues(elements, model, place)) or ([] if elements else [_no_levels(place)])
                 effect = "so it is ignored" if lenient else "so all access to resources that it may cover is denied"

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 import servicedef
-from ranger_cdap.engine.view import ServiceModel, compile_element, compile_service_def
+from ranger_cdap.engine.view import ServiceModel, compile_level, compile_service_def
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger.changes.step import Json
 from ranger_cdap.ranger.changes.transfer import policy_key, portable
@@ -128,7 +128,7 @@ def _dropped(policy: Policy | None, model: ServiceModel) -> _Dropped | None:
 
 def _is_void(resource: PolicyResource, name: str, model: ServiceModel) -> bool:
     options = model.levels.get(name)
-    return options is not None and compile_element(resource.values, resource.is_excludes, options).matches_nothing
+    return options is not None and compile_level(resource, options).matches_nothing
 
 
 def _obstacle(policy: Json, dropped: _Dropped, ends: frozenset[str]) -> str:

@@ -15,7 +15,7 @@ from ranger_cdap.engine.view import (
     PUBLIC,
     USER_MACRO,
     ServiceModel,
-    compile_element,
+    compile_level,
     compile_schedules,
     implied,
     odd_letters,
@@ -137,7 +137,7 @@ def _resources(policy: Policy, model: ServiceModel) -> _Findings:
             options = model.levels.get(name)
             if options is None:
                 continue  # reported by the engine
-            if compile_element(resource.values, resource.is_excludes, options).matches_nothing:
+            if compile_level(resource, options).matches_nothing:
                 yield f"{prefix}.{name}", LintCode.NEVER_MATCHES, "it excludes everything, so the policy never applies"
             known = value_patterns().get(name)
             for value in dict.fromkeys(resource.values if known else ()):
@@ -176,7 +176,7 @@ def _parents(policy: Policy, model: ServiceModel) -> _Findings:
     for number, resources in enumerate((policy.resources, *policy.additional_resources)):
         prefix = f"additionalResources[{number - 1}]" if number else "resources"
         path = model.path_of(frozenset(resources)) or ()
-        elements = [compile_element(resources[n].values, resources[n].is_excludes, model.levels[n]) for n in path]
+        elements = [compile_level(resources[n], model.levels[n]) for n in path]
         for above, name, below in zip(path, path[1:], (elements[n:] for n in range(1, len(path))), strict=False):
             if all(element.match_any and not element.excludes for element in below):
                 message = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ranger_cdap.engine.view import OWNER_MACRO, PUBLIC, USER_MACRO, ResourceMatcher, ServiceModel, compile_element
+from ranger_cdap.engine.view import OWNER_MACRO, PUBLIC, USER_MACRO, ResourceMatcher, ServiceModel, compile_level
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyResource
 
 Resources = Mapping[str, PolicyResource]
@@ -65,7 +65,7 @@ class Descent:
         )
 
     def _matcher(self, level: str, resource: PolicyResource) -> ResourceMatcher:
-        return compile_element(resource.values, resource.is_excludes, self.model.levels[level])
+        return compile_level(resource, self.model.levels[level])
 
 
 def _named(items: Iterable[PolicyItem]) -> set[tuple[str, str]]:

@@ -16,6 +16,8 @@ from itertools import product
 from math import prod
 from typing import Final
 
+from msgspec import structs
+
 from ranger_cdap.cdap.entity import PROGRAM_TYPES, EntityId, entity_id, entity_type, to_resource
 from ranger_cdap.cdap.pattern import STAR, EntityPattern
 from ranger_cdap.engine import PolicyEngine
@@ -280,7 +282,8 @@ def _plain(element: ResourceMatcher, level: str, tokens: Mapping[str, str]) -> R
     if len(tests) == len(plain.tests):
         return plain
     values = tuple(test.text for test in tests) if plain.exact is not None else ()
-    return ResourceMatcher(plain.options, plain.values, tests, False, False, _folded(values, plain)) if tests else None
+    exact = _folded(values, plain)
+    return structs.replace(plain, several_values=values, several_tests=tests, several_exact=exact) if tests else None
 
 
 def _folded(values: Collection[str], like: ResourceMatcher) -> frozenset[str] | None:

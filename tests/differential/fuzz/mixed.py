@@ -95,6 +95,8 @@ class _Scenario:
         drawn: dict[str, list[str]] = {}
         for name in path[: die.between(1, min(3, len(path)))]:
             pool = self._pools[name]
+            if name in self._drawer.separators:
+                pool = [*pool, self._drawer.value(name)]
             odd = ["*", "{USER}"] if macros else ["*"]
             drawn[name] = [die.one([*pool, *pool, *odd, die.one(pool)[:1] + "*"]) for _ in range(die.between(1, 2))]
         return drawn

@@ -17,6 +17,7 @@ from tests.differential.definitions import (
     markers,
 )
 from tests.differential.fuzz.die import Die
+from tests.differential.fuzz.mixed_paths import MATCHERS, SEPARATORS, is_path, path_names
 
 Json = dict[str, Any]
 
@@ -43,8 +44,12 @@ def _forest(die: Die) -> Json:
                 "level": (above["level"] if above else 0) + 10,
                 "parent": above["name"] if above else "",
                 "isValidLeaf": die.one([None, True, True]),
-                "matcher": "org.apache.ranger.plugin.resourcematcher.RangerDefaultResourceMatcher",
-                "matcherOptions": die.one(MATCHER_OPTIONS),
+                "matcher": die.one(MATCHERS),
+                "matcherOptions": {
+                    **die.one(MATCHER_OPTIONS),
+                    **die.given(25, pathSeparatorChar=lambda: die.one(SEPARATORS)),
+                },
+                "recursiveSupported": die.chance(50),
             }
         )
     drawn: Json = {
@@ -85,9 +90,13 @@ def pools(die: Die, given: Json, *, everything: bool) -> dict[str, list[str]]:
     """Names by level: few, so that policies and requests meet; `everything`: also those Java is no judge of."""
     names: dict[str, list[str]] = {}
     for level in given["resources"]:
+        missed = ODD_AND_MISSED if everything or not ignores_case(level) else ()
+        if is_path(level):
+            names[level["name"]] = path_names(die, level, missed=missed)
+            continue
         kinds: list[tuple[str, ...]] = [ASTRAL, ODD_BUT_FOUND] if die.chance(60) else []
-        if kinds and (everything or not ignores_case(level)):
-            kinds.append(ODD_AND_MISSED)
+        if kinds and missed:
+            kinds.append(missed)
         pool = die.some(PLAIN, most=2, least=2)
         for kind in kinds:
             pool += die.some(kind, most=1, least=1 if everything else 0)

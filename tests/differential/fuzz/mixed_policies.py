@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.differential.definitions import paths
 from tests.differential.fuzz.die import Die
+from tests.differential.fuzz.mixed_paths import policy_value, separators
 from tests.differential.phenomena_conditions import FIELD_VALUES, MOMENTS, TIME_ZONES, wall_clock
 from tests.differential.phenomena_tags import for_component
 from tests.differential.strategies import MACROS, PATTERNS
@@ -48,12 +49,15 @@ class PolicyDrawer:
         self._accesses = [*accesses * 4, *markers, "bogus"]
         self._with_conditions, self._with_schedules = die.chance(55), die.chance(50)
         self._with_empty_values = die.chance(45)
+        self.separators = separators(definition)
 
     # --- values and resources ---
 
     def value(self, name: str) -> str:
         """A name of the level, a pattern around one, a macro, or something odd."""
         die, pool = self.die, self.pools[name]
+        if name in self.separators:
+            return policy_value(die, die.one(pool), self.separators[name])
         kind = die.between(1, 20)
         if kind <= 8:
             return die.one(pool)
@@ -86,7 +90,8 @@ class PolicyDrawer:
 
     def _level(self, name: str) -> Json:
         values = self.values(name) if name in self.pools else ["a"]
-        flags = {flag: True for flag in ("isExcludes", "isRecursive") if self.die.chance(6)}
+        chances = {"isExcludes": 6, "isRecursive": 60 if name in self.separators else 6}
+        flags = {flag: True for flag, percent in chances.items() if self.die.chance(percent)}
         return {"values": values, **flags}
 
     # --- items ---

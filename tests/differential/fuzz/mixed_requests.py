@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.differential.definitions import paths
 from tests.differential.fuzz.die import Die
+from tests.differential.fuzz.mixed_paths import requested_value, separators
 from tests.differential.fuzz.mixed_policies import GROUPS, ROLES, TAG_TYPES, USERS, Pools
 from tests.differential.phenomena_conditions import MOMENTS, epoch_ms
 
@@ -15,7 +16,7 @@ Json = dict[str, Any]
 RESOURCES, PEOPLE, QUESTIONS = 4, 3, 2
 ODD_VALUES = ("*", "", "a\\b", "{USER}", "{NOBODY}", "a b", "[a]", "a.b", " a", "{a}b}")
 MATCH_TYPES = ("SELF", "ANCESTOR", "DESCENDANT", "SELF_AND_ALL_DESCENDANTS")
-SCOPES = ("SELF", "SELF_OR_PREFIX", "SELF_OR_PREFIX")
+SCOPES = ("SELF", "SELF_OR_PREFIX", "SELF_OR_PREFIX", "SELF_OR_CHILD", "SELF_OR_CHILD")
 
 
 class RequestDrawer:
@@ -25,6 +26,7 @@ class RequestDrawer:
         self.die, self.pools, self._everything = die, pools, everything
         self._paths = paths(definition)
         self._accesses = [access["name"] for access in definition["accessTypes"]]
+        self._separators = separators(definition)
         self._element_scopes, self._tags = die.chance(40), die.chance(50)
 
     def requests(self) -> list[Json]:
@@ -34,7 +36,7 @@ class RequestDrawer:
         questions = [self._question() for _ in range(QUESTIONS)]
         drawn: list[Json] = []
         for n, (resource, person, question) in enumerate(product(resources, people, questions)):
-            more = self._circumstances() if die.chance(60) else {"accessTime": epoch_ms(die.one(MOMENTS))}
+            more = self._circumstances(resource) if die.chance(60) else {"accessTime": epoch_ms(die.one(MOMENTS))}
             context: Json = person.get("context", {}) | more.get("context", {})
             request = {"id": n, "resource": resource, **person, **question, **more}
             drawn.append({**request, "context": context} if context else request)
@@ -58,6 +60,8 @@ class RequestDrawer:
             return die.one(([], [""], ["*"], die.some(pool, most=3, least=1), die.some(pool, most=3, least=1)))
         if die.chance(12):
             return die.one(ODD_VALUES)
+        if name in self._separators:
+            return requested_value(die, die.one(pool), self._separators[name])
         if self._element_scopes and die.chance(25):
             return die.one(pool)[:1]
         return die.one(pool)
@@ -101,7 +105,7 @@ class RequestDrawer:
         asked |= die.given(30, matchingScope=lambda: "SELF_OR_DESCENDANTS")
         return asked | die.given(30, ignoreDescendantDeny=lambda: die.chance(50))
 
-    def _circumstances(self) -> Json:
+    def _circumstances(self, resource: Json) -> Json:
         die = self.die
         drawn: Json = {"accessTime": epoch_ms(die.one(MOMENTS))}
         drawn |= die.given(
@@ -116,10 +120,18 @@ class RequestDrawer:
         )
         if self._element_scopes and die.chance(60):
             names = [name for path in self._paths for name in path]
-            drawn["elementScopes"] = {name: die.one(SCOPES) for name in die.some(names, most=3, least=1)}
+            drawn["elementScopes"] = {
+                name: "SELF" if not self._everything and is_empty(resource.get(name, "")) else die.one(SCOPES)
+                for name in die.some(names, most=3, least=1)
+            }
         if self._tags and die.chance(50):
             drawn["tags"] = [self._tag(kind) for kind in die.some(TAG_TYPES, least=1)]
         return drawn
 
     def _tag(self, kind: str) -> Json:
         return {"type": kind, **self.die.given(40, matchType=lambda: self.die.one(MATCH_TYPES))}
+
+
+def is_empty(value: str | list[str]) -> bool:
+    """Whether Java fails when asked for the children of a value."""
+    return not value or "" in ([value] if isinstance(value, str) else value)

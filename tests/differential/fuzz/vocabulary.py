@@ -103,6 +103,14 @@ def parts_of(scenario: Json) -> dict[str, list[Any]]:
         "documents": [_told(documents)],
         "change": [change for held in (*documents[1:], *zones) for change in held.get("policyDeltas", ())],
         "request": scenario["requests"],
+        "parent value": [
+            {
+                name: r["resource"].get(name)
+                for name, scope in r.get("elementScopes", {}).items()
+                if scope == "SELF_OR_CHILD"
+            }
+            for r in scenario["requests"]
+        ],
         "folded value": [{name: value for name, value in place.items() if name in folded} for place in places],
     }
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ranger_cdap.engine import MatchingScope
 from ranger_cdap.engine.compiled import wildcard
+from ranger_cdap.engine.compiled.compile_level import compile_element
 from ranger_cdap.engine.compiled.java import fold, hash_order
-from ranger_cdap.engine.compiled.matcher import compile_element
 from ranger_cdap.engine.compiled.service_def import LevelOptions
 from tests.engine.fixtures import asks, engine, item, on, policy
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ranger_cdap.engine.compiled.matcher import compile_element
+from ranger_cdap.engine.compiled.compile_level import compile_element
 from ranger_cdap.engine.compiled.resource_match import SELF_KINDS, MatchType, compile_resource
 from ranger_cdap.engine.compiled.service_def import compile_service_def
 from ranger_cdap.ranger_model.policy import PolicyResource

@@ -95,7 +95,7 @@ def test_a_change_of_many_tested_entries_copies_only_those_of_one_length() -> No
         assert matcher is not None
         return ((0, matcher.elements[0]),)
 
-    tests = PrefixTests([(n, rest(f"hall{n}*")) for n in range(1_000)], (False,))
+    tests = PrefixTests([(n, rest(f"hall{n}*")) for n in range(1_000)])
     changed = tests.without_entry(7, rest("hall7*"))
     assert changed is not None
     kept = [length for length, found in changed._by_length.items() if found is tests._by_length[length]]

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
-from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
+from ranger_cdap.engine.compiled.compile_level import compile_element
+from ranger_cdap.engine.compiled.matcher import ResourceMatcher
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.tools.analysis.effective_access import (
     AccessScope,

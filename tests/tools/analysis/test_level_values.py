@@ -8,7 +8,8 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranger_cdap.engine.compiled.matcher import ResourceMatcher, compile_element
+from ranger_cdap.engine.compiled.compile_level import compile_element
+from ranger_cdap.engine.compiled.matcher import ResourceMatcher
 from ranger_cdap.engine.compiled.service_def import LevelOptions
 from ranger_cdap.tools.analysis.logic.level_values import UNDECIDED, conflict, find_value
 

@@ -13,6 +13,8 @@ from heapq import heappop, heappush
 from itertools import chain, islice, product
 from typing import Final
 
+from msgspec import structs
+
 from ranger_cdap.engine.view import (
     PatternKind,
     ResourceMatcher,
@@ -47,19 +49,21 @@ def without_macros(element: ResourceMatcher, tokens: Tokens = None) -> ResourceM
     if not element.dynamic:
         return element
     tests = tuple(_expanded(test, element, tokens) for test in element.tests)
-    return ResourceMatcher(element.options, element.values, tests, element.match_any, element.excludes, None)
+    return structs.replace(element, several_tests=tests)
 
 
 def _expanded(test: ValueTest, element: ResourceMatcher, tokens: Tokens) -> ValueTest:
     text = expand(test.text, element.options, tokens) if test.dynamic and tokens is not None else test.text
-    return ValueTest(test.kind, text, False, normalise(text) if test.kind is PatternKind.GLOB else "")
+    return structs.replace(
+        test, text=text, dynamic=False, glob=normalise(text) if test.kind is PatternKind.GLOB else ""
+    )
 
 
 def included(element: ResourceMatcher) -> ResourceMatcher:
     """Return the matcher without its exclusion: what it names rather than what it covers."""
     if not element.excludes:
         return element
-    return compile_element(element.values, False, element.options)
+    return compile_element(element.values, False, element.options, recursive=element.recursive)
 
 
 def find_value(
@@ -86,6 +90,8 @@ def find_value(
         variants = chain.from_iterable((text.lower(), text.upper(), text.title()) for text in texts)
         return next(filter(fits, variants), UNDECIDED)
     found = next(filter(fits, islice(_guesses(inside), _MOST_GUESSES)), None)
+    if found is None and any(map(_is_recursive, (*inside, *outside))):
+        return UNDECIDED
     return found if found is not None else _walked(inside, outside, max_steps)
 
 
@@ -120,6 +126,11 @@ def conflict(
     return sorted(ins), sorted(outs)
 
 
+def _is_recursive(element: ResourceMatcher) -> bool:
+    """Return True if the automaton of a level is not known: of what it covers, only some values can be guessed."""
+    return any(test.kind in (PatternKind.AT_OR_BELOW, PatternKind.GLOB_OR_BELOW) for test in element.tests)
+
+
 def _is_finite(element: ResourceMatcher) -> bool:
     return not element.match_any and all(test.kind is PatternKind.EQUALS for test in element.tests)
 
@@ -141,7 +152,7 @@ def _pieces(test: ValueTest) -> _Pieces:
         return _Pieces(test.text, "", "", False)
     if test.kind is PatternKind.ENDS_WITH:
         return _Pieces("", "", test.text, False)
-    first, *rest = test.glob.replace("?", "x").split("*")
+    first, *rest = (test.glob or normalise(test.text)).replace("?", "x").split("*")
     return _Pieces(first, "".join(rest[:-1]), rest[-1], False) if rest else _Pieces(first, "", "", True)
 
 
