@@ -45,13 +45,7 @@ class AuthorizationConfig(msgspec.Struct, frozen=True):
         return cls(
             instance=cdap.instance,
             profile=profile,
-            options=Options(
-                view_details=cdap.view_details,
-                inherit=cdap.inherit,
-                list_by_parent=cdap.list_by_parent,
-                visible_only=cdap.visible_only,
-                list_ancestors=cdap.list_ancestors,
-            ),
+            options=Options(**dict.fromkeys(cdap.options, True)),
             enforcement=enforcement(profile, enforce.operations, enforce.entity_types, outside),
             master=settings.master.name,
             cluster=settings.plugin.cluster_name,

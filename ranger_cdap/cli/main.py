@@ -31,7 +31,6 @@ COMMANDS: Final = {
     "serve": "ranger_cdap.cli.serve:serve",
     "config": "ranger_cdap.cli.config:config_command",
     "audit": "ranger_cdap.cli.audit:audit_group",
-    "plugins": "ranger_cdap.cli.plugins:plugins",
     "extension": "ranger_cdap.cli.extension:extension",
     "units": "ranger_cdap.cli.units:units_command",
 }
@@ -39,7 +38,7 @@ COMMANDS: Final = {
 
 _SECTIONS: Final = (
     ("Decide", ("check", "access", "needs", "groups", "eval")),
-    ("Policies", ("policies", "roles", "import")),
+    ("Policies", ("policies", "roles")),
     ("Grants to creators", ("sync",)),
     (
         "Operate",
@@ -52,7 +51,6 @@ _SECTIONS: Final = (
             "demo",
             "audit",
             "shadow",
-            "plugins",
             "extension",
             "units",
             "embedded-admin",

@@ -51,16 +51,8 @@ class CdapSettings(Table, frozen=True):
     """The name of the instance in policies."""
     profile: str = "default"
     """The table of operations: one of the requirement documents, or `default`."""
-    view_details: bool = False
-    """WRITE or ADMIN on an entity shows its details, too; its data needs READ always."""
-    inherit: bool = False
-    """READ, WRITE and ADMIN on a parent are inherited by the entities below it, unless a policy decides there."""
-    list_by_parent: bool = False
-    """One of READ, WRITE and ADMIN on the parent lists everything below it."""
-    visible_only: bool = False
-    """A list omits entities on which, and below which, the user has no privilege."""
-    list_ancestors: bool = False
-    """A list also shows entities that contain one that the user may see, and nothing more of them."""
+    options: tuple[Literal["view_details", "inherit", "list_by_parent", "visible_only", "list_ancestors"], ...] = ()
+    """[Options](operations.md#options) of that table, like `["inherit", "list_ancestors"]`; default: none."""
 
 
 class EnforceSettings(Table, frozen=True):
