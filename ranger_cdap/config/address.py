@@ -25,6 +25,7 @@ _ADDRESS: Final = re.compile(
     r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?(/[A-Za-z0-9._~%+/-]*)?"
 )
 _LAST_PORT: Final = 65_535
+_SERVER: Final = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?=,|$)")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 _PLAIN_HOSTS: Final = "network.plain_hosts"
 
@@ -128,6 +129,11 @@ def is_exposed(address: str) -> bool:
 def can_be_plain(host: str, plain_hosts: Collection[str]) -> bool:
     """Return whether a host can be reached without TLS: a loopback address, or one of `plain_hosts`."""
     return is_loopback(host) or _bare(host) in map(_bare, plain_hosts)
+
+
+def all_can_be_plain(servers: str, plain_hosts: Collection[str]) -> bool:
+    """Return whether each of the servers, separated by commas, can be reached without TLS."""
+    return all(can_be_plain(host, plain_hosts) for host in _SERVER.findall(servers))
 
 
 def _bare(host: str) -> str:

@@ -202,6 +202,7 @@ def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
         service.tls_key or service.tls_certificate,
         service.tls_probe_key or service.tls_probe_certificate,
         sync.key_file or sync.cert_file,
+        settings.audit.kafka_key_file or settings.audit.kafka_cert_file,
     )
 
 

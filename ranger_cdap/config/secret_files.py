@@ -46,6 +46,10 @@ NEEDS: Final[Mapping[str, SecretUse]] = {
     "audit.elasticsearch_password": SecretUse(
         _SERVICE | _SYNC, lambda s: "elasticsearch" in s.audit.sinks and bool(s.audit.elasticsearch_username)
     ),
+    "audit.kafka_password": SecretUse(
+        _SERVICE | _SYNC, lambda s: "kafka" in s.audit.sinks and bool(s.audit.kafka_username)
+    ),
+    "audit.kafka_key_file": SecretUse(_SERVICE | _SYNC, lambda s: "kafka" in s.audit.sinks),
     "ldap.bind_password": SecretUse(_SERVICE, lambda s: "ldap" in s.groups.sources and bool(s.ldap.bind_dn)),
     "ranger.key_file": SecretUse(_SERVICE | _SYNC),
     "service.tls_key": SecretUse(_SERVICE),

@@ -51,8 +51,16 @@ class CdapSettings(Table, frozen=True):
     """The name of the instance in policies."""
     profile: str = "default"
     """The table of operations: one of the requirement documents, or `default`."""
-    options: tuple[Literal["view_details", "inherit", "list_by_parent", "visible_only", "list_ancestors"], ...] = ()
-    """[Options](operations.md#options) of that table, like `["inherit", "list_ancestors"]`; default: none."""
+    view_details: bool = False
+    """WRITE or ADMIN on an entity shows its details, too; its data needs READ always."""
+    inherit: bool = False
+    """READ, WRITE and ADMIN on a parent are inherited by the entities below it, unless a policy decides there."""
+    list_by_parent: bool = False
+    """One of READ, WRITE and ADMIN on the parent lists everything below it."""
+    visible_only: bool = False
+    """A list omits entities on which, and below which, the user has no privilege."""
+    list_ancestors: bool = False
+    """A list also shows entities that contain one that the user may see, and nothing more of them."""
 
 
 class EnforceSettings(Table, frozen=True):
@@ -125,7 +133,7 @@ class AuditSettings(Table, frozen=True):
     """The destinations of audit records ([audit.md](audit.md))."""
 
     sinks: tuple[str, ...] = ("file",)
-    """`file`, `solr`, `elasticsearch`, `hdfs`, `log`, and those of plugins; an empty list: no audit."""
+    """`file`, `solr`, `elasticsearch`, `hdfs`, `kafka`, `log`, and those of plugins; an empty list: no audit."""
     required: bool = False
     """Deny what cannot be audited: nothing is allowed before its record is on disk. Needs the sink `file`."""
     chain: bool = False
@@ -150,6 +158,20 @@ class AuditSettings(Table, frozen=True):
     """The account in Elasticsearch."""
     elasticsearch_password: Secret = Secret("")
     """Its password."""
+    kafka_bootstrap: str = ""
+    """The servers of the sink `kafka`, like `kafka1:9093,kafka2:9093`, by TLS (extra `kafka`)."""
+    kafka_topic: str = "ranger_audits"
+    """The topic."""
+    kafka_username: str = ""
+    """The account in Kafka; default: no sign-in, or by the client certificate."""
+    kafka_password: Secret = Secret("")
+    """Its password."""
+    kafka_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "SCRAM-SHA-512"
+    """The mechanism of SASL that the account signs in by."""
+    kafka_cert_file: str | None = None
+    """The client certificate, as PEM."""
+    kafka_key_file: str | None = None
+    """Its key, as PEM and not encrypted; without it the key is in `kafka_cert_file`."""
     hdfs_dir: str = ""
     """The directory of the sink `hdfs`, like `hdfs://namenode:8020/ranger/audit`, `s3://bucket/audit` or a path."""
     spool_dir: Path = msgspec.field(default_factory=UserDirectory("state", "audit"))

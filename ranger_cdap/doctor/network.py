@@ -14,6 +14,7 @@ from ranger_cdap.config import (
     Settings,
     SourceSettings,
     addresses,
+    all_can_be_plain,
     configured_addresses,
     is_exposed,
 )
@@ -56,6 +57,7 @@ def examine_encryption(settings: Settings) -> Iterator[Finding]:
             f"use https:// in `{setting.name}`, and take the host out of `{setting.permission}`",
         )
     others = [found for source in settings.sync.sources if (found := _kafka(source))]
+    others += filter(None, [_audit_kafka(settings)])
     yield from others
     if not exposed and not others:
         yield well("encryption", "no unencrypted connection leaves this machine")
@@ -75,6 +77,19 @@ def _kafka(source: SourceSettings) -> Finding | None:
         f"encryption of source `{source.name}`",
         f"{protocol}: anyone on the network path to {', '.join(exposed)} can become a creator",
         "set its option `kafka.security.protocol` to `SASL_SSL`",
+    )
+
+
+def _audit_kafka(settings: Settings) -> Finding | None:
+    """Report a Kafka without TLS that gets audit records."""
+    servers = settings.audit.kafka_bootstrap
+    exposed = [server for server in addresses(servers) if is_exposed(f"http://{server}")]
+    if not exposed or not all_can_be_plain(",".join(addresses(servers)), settings.network.plain_hosts):
+        return None
+    return note(
+        "encryption of `audit.kafka_bootstrap`",
+        f"without TLS: anyone on the network path to {', '.join(exposed)} can read password and records",
+        "use Kafka's port with TLS, and take the hosts out of `network.plain_hosts`",
     )
 
 

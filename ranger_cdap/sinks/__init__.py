@@ -1,1 +1,1 @@
-"""Audit sink for HDFS, object stores and directories, added by a hook."""
+"""Audit sinks for HDFS and Kafka, added by a hook."""

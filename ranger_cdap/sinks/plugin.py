@@ -1,4 +1,4 @@
-"""The audit sink `hdfs` as a plugin."""
+"""The audit sinks `hdfs` and `kafka` as a plugin."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @hookimpl
 def ranger_cdap_audit_sinks() -> Mapping[str, SinkFactory]:
-    """Return the sink `hdfs`."""
-    return {"hdfs": _hdfs_sink}
+    """Return both sinks."""
+    return {"hdfs": _hdfs_sink, "kafka": _kafka_sink}
 
 
 def _hdfs_sink(settings: Settings) -> AuditSink:
@@ -30,3 +30,11 @@ def _hdfs_sink(settings: Settings) -> AuditSink:
 
     staged = StagedFiles(audit.spool_dir, host_name(), max_bytes=audit.spool_max_bytes)
     return HdfsSink(published_directory(audit.hdfs_dir), staged)
+
+
+def _kafka_sink(settings: Settings) -> AuditSink:
+    if not settings.audit.kafka_bootstrap:
+        raise ConfigError("the audit sink `kafka` needs the setting `audit.kafka_bootstrap`, the servers of Kafka")
+    from ranger_cdap.sinks.kafka import KafkaSink
+
+    return KafkaSink(settings)

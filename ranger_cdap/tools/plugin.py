@@ -14,8 +14,8 @@ COMMANDS: Final = {
     "needs": "ranger_cdap.tools.cli.needs:needs",
     "policies": "ranger_cdap.tools.cli.policies:policies",
     "roles": "ranger_cdap.tools.cli.roles:roles",
+    "import": "ranger_cdap.tools.cli.import_sentry:import_group",
     "shadow": "ranger_cdap.tools.cli.shadow:shadow",
-    "roles import": "ranger_cdap.tools.cli.import_sentry:import_sentry",
     "audit report": "ranger_cdap.tools.cli.audit_report:report_command",
 }
 

@@ -2,13 +2,10 @@
 
 import pytest
 
-from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.cdap.answer import compose
 from ranger_cdap.cdap.entity import parse_entity
 from ranger_cdap.cdap.options import Options
 from ranger_cdap.cdap.profile import load_profile
-from ranger_cdap.config import parse_settings
-from ranger_cdap.errors import ConfigError
 from tests.cdap.fixtures import granted
 
 KV = "dataset:ns1.kv"
@@ -118,15 +115,3 @@ def test_a_list_by_the_parent_that_shows_only_the_visible_asks_both() -> None:
     assert listed("ann WRITE namespace:ns1", "ann EXECUTE dataset:ns1.kv")
     assert not listed("ann WRITE namespace:ns1")
     assert not listed("ann READ dataset:ns1.kv")
-
-
-@pytest.mark.parametrize("name", sorted(Options.__dataclass_fields__))
-def test_the_settings_turn_on_exactly_the_options_that_they_name(name: str) -> None:
-    """No option is on unless it is named, and a name that is none is refused."""
-    of = AuthorizationConfig.of(parse_settings({"cdap": {"options": [name]}}, origin="x"))
-    assert of.options == Options(**{name: True})
-    assert AuthorizationConfig.of(parse_settings({}, origin="x")).options == Options()
-    with pytest.raises(ConfigError):
-        parse_settings({"cdap": {"options": [f"{name}s"]}}, origin="x")
-    with pytest.raises(ConfigError):
-        parse_settings({"cdap": {name: True}}, origin="x")

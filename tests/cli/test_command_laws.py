@@ -51,10 +51,10 @@ WITH_POLICIES = ("check", "access", "groups", "policies lint", "policies test")
 # These need a Ranger Admin, jars, a Spark session, a CDAP or an end of their own; their own tests read their JSON.
 ASKED_ELSEWHERE = {
     "audit verify", "audit report", "policies diff",
-    "roles apply", "roles remove", "roles import",
+    "roles apply", "roles remove", "import sentry",
     "setup", "doctor", "policies apply",
     "policies refresh", "serve", "console", "embedded-admin",
-    "shadow",
+    "shadow report",
     "extension", "units",
     "sync run", "sync inventory", "sync repair", "sync baseline", "sync status", "sync lives",
     "sync reconcile", "sync regrant", "sync rezone", "sync retry", "sync assign", "sync forget",

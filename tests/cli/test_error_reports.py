@@ -75,7 +75,7 @@ def test_a_file_that_cannot_be_used_and_an_internal_error_have_codes_too(
 ) -> None:
     for raised, code in ((OSError(28, "No space left"), "error"), (ZeroDivisionError("x"), "internal-error")):
         monkeypatch.setattr("ranger_cdap.cli.main.plugin_manager", _raises(raised))
-        assert main(["config", "--json"]) == 1
+        assert main(["plugins", "--json"]) == 1
         assert json.loads(capsys.readouterr().out)["code"] == code
 
 

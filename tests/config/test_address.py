@@ -10,6 +10,7 @@ import msgspec
 import pytest
 import urllib3
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from ranger_cdap.config import (
     Address,
@@ -20,7 +21,7 @@ from ranger_cdap.config import (
     is_exposed,
     parse_settings,
 )
-from ranger_cdap.config.address import RANGER, AddressSetting
+from ranger_cdap.config.address import RANGER, AddressSetting, all_can_be_plain
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.net.exchange import Exchange, NoResponse
 from ranger_cdap.net.tls import TlsFiles
@@ -228,3 +229,19 @@ def test_a_named_host_permits_no_other_one() -> None:
 def test_the_defaults_stay_on_this_machine() -> None:
     assert not [url for _, url in configured_addresses(Settings()) if is_exposed(url)]
     assert not Settings().network.plain_hosts
+
+
+HERE = st.sampled_from(["127.0.0.1", "127.9.9.9", "[::1]"])
+ELSEWHERE = st.sampled_from(["localhost", "k1", "10.0.0.1", "127.1", "[::ffff:127.0.0.1]", "127.0.0.1.evil.test", "0"])
+
+
+@given(st.lists(HERE), st.lists(ELSEWHERE), st.booleans(), st.randoms())
+def test_one_server_elsewhere_is_enough_to_require_tls(
+    here: list[str], elsewhere: list[str], port: bool, random: st.DataObject
+) -> None:
+    servers = [*here, *elsewhere]
+    random.shuffle(servers)  # type: ignore[attr-defined]
+    text = ",".join(f"{one}:9092" if port else one for one in servers)
+    assert all_can_be_plain(text, ()) == (not elsewhere)
+    assert all_can_be_plain(text, elsewhere)
+    assert all_can_be_plain(text, elsewhere[1:]) == (set(elsewhere) == set(elsewhere[1:]))

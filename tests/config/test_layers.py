@@ -107,6 +107,11 @@ KEYS = [
         "https://a.example:1",
     ),
     ("xasecure.audit.destination.hdfs.dir", "hdfs://nn:8020/ranger", "audit.hdfs_dir", "hdfs://nn:8020/ranger"),
+    ("xasecure.audit.kafka.broker_list", "k1:9092,k2:9092", "audit.kafka_bootstrap", "k1:9092,k2:9092"),
+    ("xasecure.audit.kafka.topic_name", "audits", "audit.kafka_topic", "audits"),
+    ("xasecure.audit.kafka.is.enabled", "true", "audit.sinks", ("kafka",)),
+    ("xasecure.audit.destination.kafka", "true", "audit.sinks", ("kafka",)),
+    ("xasecure.audit.destination.kafka.batch.filespool.dir", "/spool", "audit.spool_dir", Path("/spool")),
     ("xasecure.audit.destination.hdfs", "true", "audit.sinks", ("hdfs",)),
     ("xasecure.audit.destination.elasticsearch", "true", "audit.sinks", ("elasticsearch",)),
     ("xasecure.audit.destination.solr", "true", "audit.sinks", ("solr",)),
@@ -224,12 +229,9 @@ def test_what_java_did_not_use_as_its_switch_is_off_is_not_named(tmp_path: Path,
     assert named == ({"is.enabled", "is.async", "async.max.queue.size"} if switch == "true" else set())
 
 
-@pytest.mark.parametrize("switch", ["true", "false"])
-def test_a_topic_of_kafka_is_reported_and_the_records_go_to_the_file(switch: str, tmp_path: Path) -> None:
-    both = dict.fromkeys(("xasecure.audit.kafka.is.enabled", "xasecure.audit.destination.kafka"), switch)
-    found = read(tmp_path, audit=both)
-    assert found.settings.audit.sinks == ("file",)
-    assert {note.key for note in found.not_used} == (set(both) if switch == "true" else set())
+def test_both_forms_of_a_switch_are_one_sink(tmp_path: Path) -> None:
+    both = {"xasecure.audit.kafka.is.enabled": "true", "xasecure.audit.destination.kafka": "true"}
+    assert read(tmp_path, audit=both).settings.audit.sinks == ("kafka",)
 
 
 @pytest.mark.parametrize("unset", ["", "NONE"])

@@ -33,13 +33,16 @@ username = "plugin"
 password = "file:{plugin.password}"
 cache_dir = "cache"
 [audit]
-sinks = ["solr", "elasticsearch"]
+sinks = ["solr", "elasticsearch", "kafka"]
 solr_url = "https://solr.example:8983/solr/ranger_audits"
 solr_username = "solr"
 solr_password = "file:{audit.solr_password}"
 elasticsearch_url = "https://es.example:9200"
 elasticsearch_username = "es"
 elasticsearch_password = "file:{audit.elasticsearch_password}"
+kafka_bootstrap = "kafka.example:9093"
+kafka_username = "kafka"
+kafka_password = "file:{audit.kafka_password}"
 spool_dir = "spool"
 [service]
 port = 0
@@ -115,7 +118,7 @@ def check() -> None:
     Authorizer.open(load_settings(), refresh_in_background=False).close()
 
 
-OF_ACCOUNT = {"plugin.password", "audit.solr_password", "audit.elasticsearch_password"}
+OF_ACCOUNT = {"plugin.password", "audit.solr_password", "audit.elasticsearch_password", "audit.kafka_password"}
 PROGRAMS: dict[str, tuple[Callable[[], None], set[str]]] = {
     "serve": (serve, {name for name in SECRETS if Program.SERVICE in NEEDS[name].programs}),
     "sync run": (sync_run, {name for name in SECRETS if NEEDS[name].programs == {Program.SYNC}}),

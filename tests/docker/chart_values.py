@@ -42,6 +42,7 @@ SERVICE_SETTINGS: Final = {
         "solr_url": "https://solr:8984/solr/ranger_audits",
         "solr_username": "audit",
         "solr_password": {"secretKey": "solr"},
+        "kafka_cert_file": {"secretFile": "kafka.pem"},
     },
     "service": {
         "proxy": {"addresses": ["10.0.0.1"], "secret": {"secretKey": "proxy"}},

@@ -183,6 +183,7 @@ def test_a_pod_may_reach_every_address_in_its_settings(table: str, key: str, add
 def test_there_are_addresses_of_several_kinds() -> None:
     assert {(table, key) for table, key, _ in ADDRESSES} >= {
         ("audit", "solr_url"),
+        ("audit", "kafka_bootstrap"),
         ("audit", "hdfs_dir"),
     }
 

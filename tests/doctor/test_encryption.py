@@ -7,6 +7,7 @@ import pytest
 from ranger_cdap.config import (
     AuditSettings,
     ConfirmSettings,
+    NetworkSettings,
     NotifySettings,
     RangerSettings,
     Secret,
@@ -50,6 +51,12 @@ EXPOSED = {
         NAMED,
         Settings(sync=SyncSettings(notify=(NotifySettings(url=PLAIN, caller="c", secret=Secret("s")),))),
     ),
+    "`audit.kafka_bootstrap`": (
+        NAMED,
+        Settings(
+            audit=AuditSettings(kafka_bootstrap="127.0.0.1:9092, k:9092"), network=NetworkSettings(plain_hosts=("k",))
+        ),
+    ),
     "source `n`": ("kafka.security.protocol", kafka("127.0.0.1:9092, k.example:9092")),
 }
 
@@ -67,6 +74,7 @@ def test_an_address_reached_unencrypted_is_a_warning_with_its_remedy(check: str)
     [
         Settings(),
         Settings(ranger=RangerSettings(url="https://a.example, http://127.0.0.1:6080")),
+        Settings(audit=AuditSettings(kafka_bootstrap="k:9092"), network=NetworkSettings(plain_hosts=("other",))),
         kafka("127.0.0.1:9092"),
         kafka("k.example:9092", security_protocol="SASL_SSL"),
         kafka("k.example:9092", Security_Protocol="ssl"),

@@ -203,7 +203,7 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
     enforcing = settings.read_text(encoding="utf-8")
     settings.write_text(enforcing + unenforced, encoding="utf-8")
     assert all(a_day(settings).values())
-    reported = json.loads(run("shadow", "--json"))
+    reported = json.loads(run("shadow", "report", "--json"))
     assert (reported["rejected"], reported["other_services"], reported["enforced"]) == (0, 0, 0)
     assert {row["change"] for row in reported["changes"]} == {"newly denied"}
 

@@ -13,6 +13,7 @@ TESTS = ROOT / "tests"
 OF_NO_PACKAGE = {
     "cdap_master": "a real CDAP, with our extension in it",
     "elasticsearch": "real Elasticsearch and OpenSearch, searched as Ranger's page searches",
+    "kafka": "a real Kafka, whose topic is read",
     "proxies": "HAProxy and nginx, in front of the decision service",
     "solr": "a real Solr, searched as Ranger's page searches",
     "corpus": "cases as data, asked of both engines",

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 WHEEL = os.environ.get("RANGER_CDAP_TESTED_WHEEL")
 PACKAGES = (ranger_cdap, servicedef, spark_sync)
 
-FOLDERS = {"cdap": "cdap_master", "solr": "solr", "elasticsearch": "elasticsearch"}
+FOLDERS = {"cdap": "cdap_master", "solr": "solr", "elasticsearch": "elasticsearch", "kafka": "kafka"}
 
 of_the_wheel = pytest.mark.skipif(WHEEL is None, reason="needs RANGER_CDAP_TESTED_WHEEL, which `make test-wheel` sets")
 

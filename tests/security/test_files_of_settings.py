@@ -41,6 +41,8 @@ def with_key(pipe: Path) -> None:
 
 Read = Callable[[Path], object]
 READERS: dict[str, Read] = {
+    "audit.kafka_cert_file": shown,
+    "audit.kafka_key_file": with_key,
     "hadoop.core_site": core_site_layer,
     "network.ca_file": lambda pipe: tls_context(str(pipe), None, None),
     "ranger.cert_file": shown,

@@ -31,8 +31,8 @@ def answer(operation: str) -> Answer:
 
 
 def test_it_is_installed_with_its_three_hooks(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["config", "--json"]) == 0
-    found = {one["hook"]: one for one in json.loads(capsys.readouterr().out)["plugins"] if one["plugin"] == NAME}
+    assert main(["plugins", "--json"]) == 0
+    found = {one["hook"]: one for one in json.loads(capsys.readouterr().out) if one["plugin"] == NAME}
 
     assert found.keys() == {"ranger_cdap_veto", "ranger_cdap_audit_sinks", "ranger_cdap_event_sources"}
     assert {one["package"] for one in found.values()} == {"ranger-cdap-example-plugin"}

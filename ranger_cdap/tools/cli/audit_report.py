@@ -126,9 +126,9 @@ def read_audit(
         documents, engine, why = authorizer.snapshot.documents, authorizer.snapshot.engine, authorizer.snapshot.reason
     if documents is None or engine is None:
         raise NotReady(f"there are no policies to decide by: {why}")
-    if "inherit" in invocation.settings.cdap.options:
+    if invocation.settings.cdap.inherit:
         invocation.messages.print(
-            "warning: `cdap.options` has `inherit`; an access that was inherited counts as not allowed now"
+            "warning: `cdap.inherit` is on; an access that was inherited counts as not allowed now"
         )
     if plugin_manager().hook.ranger_cdap_groups.get_hookimpls():
         invocation.messages.print("warning: groups that plugins supply are not used")

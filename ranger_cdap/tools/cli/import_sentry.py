@@ -1,4 +1,4 @@
-"""`ranger-cdap roles import`: roles that Apache Sentry kept for CDAP, as roles of Ranger with their policies."""
+"""`ranger-cdap import sentry`: roles that Apache Sentry kept for CDAP, as roles of Ranger with their policies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.files import reading
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
@@ -20,13 +20,18 @@ from ranger_cdap.tools.sentry.sentry_file import LARGEST_SENTRY_FILE, LeftOut, p
 from ranger_cdap.tools.sentry.sentry_roles import SentryImport, sentry_plan, sentry_roles
 
 
-@click.command(
-    "import",
+@click.group("import", cls=CommandGroup, examples=("ranger-cdap import sentry sentry-policy.ini --dry-run",))
+def import_group() -> None:
+    """Import roles and privileges for CDAP from another system."""
+
+
+@import_group.command(
+    "sentry",
     cls=Command,
     examples=(
-        "ranger-cdap roles import sentry-policy.ini --dry-run",
-        "ranger-cdap roles import sentry-policy.ini",
-        "ranger-cdap roles import sentry-policy.ini --delete --dry-run",
+        "ranger-cdap import sentry sentry-policy.ini --dry-run",
+        "ranger-cdap import sentry sentry-policy.ini",
+        "ranger-cdap import sentry sentry-policy.ini --delete --dry-run",
     ),
     exits=CHANGE_EXITS,
 )

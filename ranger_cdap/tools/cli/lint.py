@@ -138,7 +138,7 @@ def _look(
         known=known,
         now=now,
         lacks_attributes=partial(_lacks_attributes, model, options, settings.plugin),
-        inherits="inherit" in settings.cdap.options,
+        inherits=settings.cdap.inherit,
         inventory=inventory,
     )
     found: list[Problem | LintFinding] = [

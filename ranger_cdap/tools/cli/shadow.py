@@ -1,4 +1,4 @@
-"""`ranger-cdap shadow`: what enforcing would change, from an audit, and the policies against it."""
+"""`ranger-cdap shadow`: what enforcing would change, from an audit or recorded checks, and the policies against it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
@@ -20,20 +20,27 @@ from ranger_cdap.tools.cli.shadow_text import print_report, report_document
 from ranger_cdap.tools.policies.needed_policies import NeededPolicy, needed_policies
 from ranger_cdap.tools.shadow.shadow_report import ShadowChange, ShadowRow, gaps
 
+
+@click.group("shadow", cls=CommandGroup, examples=("ranger-cdap shadow report",))
+def shadow() -> None:
+    """Show what enforcement would change before you enable it."""
+
+
 _audit = click.argument("audit", type=FILE, metavar="[FILE]...", nargs=-1)
 _source = click.option(
     "--records", "source", type=click.Choice(list(SOURCES)), default=AUDIT.name,
     show_default=True, callback=lambda _context, _parameter, given: SOURCES[given],
-    help="Kind of records in FILE: our audit records, or the predecessor's Ranger audit events.",
+    help="Kind of records in FILE: our audit records, the predecessor's Ranger audit events, or recorded checks.",
 )  # fmt: skip
 
 
-@click.command(
+@shadow.command(
+    "report",
     cls=Command,
     examples=(
-        "ranger-cdap shadow",
-        "ranger-cdap shadow /archive/records.jsonl.1 /archive/records.jsonl --out gaps.json",
-        "ranger-cdap shadow --records predecessor cdap_ranger_audit.log --since 2026-11-01",
+        "ranger-cdap shadow report",
+        "ranger-cdap shadow report /archive/records.jsonl.1 /archive/records.jsonl --out gaps.json",
+        "ranger-cdap shadow report --records predecessor cdap_ranger_audit.log --since 2026-11-01",
     ),
     exits={
         ExitCode.OK: "full enforcement would not change any of these decisions",
@@ -57,7 +64,7 @@ _source = click.option(
 @policy_files
 @pass_invocation
 @click.pass_context
-def shadow(
+def report_command(
     context: click.Context,
     invocation: Invocation,
     audit: tuple[Path, ...],
@@ -77,9 +84,10 @@ def shadow(
     A denial is marked as closed if current policies grant the missing privilege. Records of older versions, which do
     not name it, are listed by their reason. Lists of entities are not audited.
 
-    `--records predecessor` reads the audit of the Java predecessor. Each record is replayed with today's policies,
-    groups and settings. Its events name no operation, so each possible one is compared. Undecided records are counted
-    by their reason.
+    `--records predecessor` reads the audit of the Java predecessor. `--records checks` reads recorded checks of CDAP:
+    bodies of `POST /cdap/v1/enforce` with their answer as `allowed`. Each record is replayed with today's policies,
+    groups and settings. The predecessor's events name no operation, so each possible one is compared. Undecided records
+    are counted by their reason.
     """
     found, rows = read_report(invocation, source, audit, files, since)
     policies = _closing(invocation, rows)

@@ -154,7 +154,7 @@ def test_a_policy_of_ranger_s_that_is_saved_again_is_reported(
         older.setattr(policy_store, "as_saved", lambda policy, _: (policy, ()))
         ranger.create_policy_document({**kv(item("read", users=["eve "])), "service": "cdapdev"})
     capsys.readouterr()
-    assert main(["roles", "import", "sentry.ini", "--dry-run"]) in (
+    assert main(["import", "sentry", "sentry.ini", "--dry-run"]) in (
         ExitCode.NO,
         ExitCode.INVALID_INPUT,
     )  # Ranger has no group `g`

@@ -1,4 +1,4 @@
-"""`ranger-cdap roles import` as a user sees it, with an embedded Ranger Admin; the page shows what it prints."""
+"""`ranger-cdap import sentry` as a user sees it, with an embedded Ranger Admin; the page shows what it prints."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_a_file_that_is_none_is_named_before_a_password_is_needed(
         Path("f").write_bytes(content)
     elif content:
         os.mkfifo("f")
-    assert main(["roles", "import", "f"]) == code
+    assert main(["import", "sentry", "f"]) == code
     assert said in capsys.readouterr().err
 
 
@@ -286,7 +286,7 @@ def test_the_same_as_json_is_imported_as_the_same(
             entries[name] = values.split(", ")
     (tmp_path / "export.json").write_text(json.dumps(sections))
     capsys.readouterr()
-    assert main(["roles", "import", "export.json", "--yes"]) == 0
+    assert main(["import", "sentry", "export.json", "--yes"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert shown[0] == "2 things of the file left out:"
     assert all(line.startswith("  `roles.sales_loaders`: ") for line in shown[1:3])
@@ -297,7 +297,7 @@ def test_the_same_as_json_is_imported_as_the_same(
 @pytest.mark.usefixtures("ranger")
 def test_a_file_without_roles_of_cdap_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     Path("f").write_text("[groups]\ng = r\n[roles]\nr = server=s\x1b[2J->action=all\n")
-    assert main(["roles", "import", "f", "--yes"]) == 0
+    assert main(["import", "sentry", "f", "--yes"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("2 things of the file left out:\n")
     assert out.endswith("nothing to do: the file has no role that can be imported\n")

@@ -1,4 +1,4 @@
-"""`ranger-cdap shadow`: what enforcing would change, from audit records, by policies as they are now."""
+"""`ranger-cdap shadow report`: what enforcing would change, from audit records, by policies as they are now."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         lines = (one if isinstance(one, str) else json.dumps(one) for one in records)
         (tmp_path / "audit.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         capsys.readouterr()
-        assert main(["shadow", "audit.jsonl", *named(tmp_path), *words]) == code, capsys.readouterr()
+        assert main(["shadow", "report", "audit.jsonl", *named(tmp_path), *words]) == code, capsys.readouterr()
         shown = capsys.readouterr()
         return json.loads(shown.out) if "--json" in words else (shown.out, shown.err)
 
@@ -169,7 +169,7 @@ def test_a_report_without_evidence_is_no_good_news(report: Report, lines: list[A
 def test_random_bytes_never_show_that_nothing_changes(content: bytes) -> None:
     with TemporaryDirectory() as folder:
         (path := Path(folder) / "audit").write_bytes(content)
-        words = ["shadow", str(path), *named(Path(folder)), "--quiet"]
+        words = ["shadow", "report", str(path), *named(Path(folder)), "--quiet"]
         assert main(words) == ExitCode.INVALID_INPUT
 
 
@@ -186,8 +186,8 @@ def test_the_policies_are_written_to_a_file(report: Report, tmp_path: Path) -> N
     report(ExitCode.NO, record(), words=("--out", "gaps.json"))
     (policy,) = json.loads((tmp_path / "gaps.json").read_text(encoding="utf-8"))["policies"]
     assert policy["policyLabels"] == ["cdap-plan"]
-    assert main(["shadow", "none.jsonl"]) == ExitCode.INVALID_INPUT
-    assert main(["shadow", "audit.jsonl", *named(tmp_path), "--out", "no/such/x"]) == ExitCode.INVALID_INPUT
+    assert main(["shadow", "report", "none.jsonl"]) == ExitCode.INVALID_INPUT
+    assert main(["shadow", "report", "audit.jsonl", *named(tmp_path), "--out", "no/such/x"]) == ExitCode.INVALID_INPUT
 
 
 LINES = st.lists(
@@ -238,26 +238,38 @@ def old_event(user: str, result: int = 1, **more: Any) -> str:
     })  # fmt: skip
 
 
-def test_recorded_answers_are_compared_with_todays_policies(report: Report, tmp_path: Path) -> None:
-    words = ("--json", "--records", "predecessor")
-    changed = report(
-        ExitCode.NO, old_event("alice", True), old_event("bob", True), old_event("carol", False), words=words
-    )
+def old_check(user: str, allowed: bool) -> str:
+    """A recorded check of CDAP."""
+    entity = {"type": "DATASET", "parts": ["ns1", "kv"]}
+    body = {"principal": {"name": user}, "entity": entity, "permissions": ["STANDARD.GET"]}
+    return json.dumps({**body, "allowed": allowed})
+
+
+FORMS = pytest.mark.parametrize(("form", "line"), [("predecessor", old_event), ("checks", old_check)])
+
+
+@FORMS
+def test_recorded_answers_are_compared_with_todays_policies(
+    report: Report, form: str, line: Any, tmp_path: Path
+) -> None:
+    words = ("--json", "--records", form)
+    changed = report(ExitCode.NO, line("alice", True), line("bob", True), line("carol", False), words=words)
     assert {(row["change"], row["user"]) for row in changed["changes"]} == {
         ("newly denied", "bob"),
         ("newly allowed", "carol"),  # by a group of the user store
     }
-    assert (changed["changed"], changed["unchanged"], changed["source"]) == (2, 1, "predecessor")
+    assert (changed["changed"], changed["unchanged"], changed["source"]) == (2, 1, form)
     (policy,) = changed["policies"]
     assert policy["policyItems"] == [{"users": ["bob"], "accesses": [{"type": "read"}]}]
-    report(ExitCode.OK, old_event("alice", True), old_event("carol", False), words=(*words, "--accept-allowed"))
-    report(ExitCode.OK, old_event("alice", True), old_event("mallory", False), words=words)
+    report(ExitCode.OK, line("alice", True), line("carol", False), words=(*words, "--accept-allowed"))
+    report(ExitCode.OK, line("alice", True), line("mallory", False), words=words)
     assert not list(tmp_path.glob("**/records*")), "nothing is audited"
 
 
-def test_records_that_cannot_be_decided_are_no_good_news(report: Report) -> None:
-    good, nameless = old_event("alice", True), old_event("", True)
-    words = ("--records", "predecessor")
+@FORMS
+def test_records_that_cannot_be_decided_are_no_good_news(report: Report, form: str, line: Any) -> None:
+    good, nameless = line("alice", True), line("", True)
+    words = ("--records", form)
     found = report(ExitCode.INVALID_INPUT, good, nameless, nameless, words=("--json", *words))
     undecided = {"reason": "it names no user", "count": 2, "first_at": "audit.jsonl:2"}
     assert (found["unchanged"], found["undecided"]) == (1, [undecided])
@@ -272,24 +284,26 @@ def test_records_that_cannot_be_decided_are_no_good_news(report: Report) -> None
     assert "audit.jsonl:2" in err
 
 
-def test_a_replay_needs_files_and_policies(tmp_path: Path, capsys: Any) -> None:
+@FORMS
+def test_a_replay_needs_files_and_policies(form: str, line: Any, tmp_path: Path, capsys: Any) -> None:
     policies = named(tmp_path)
-    assert main(["shadow", "--records", "predecessor", *policies]) == ExitCode.INVALID_INPUT
-    assert "`--records predecessor` needs files" in " ".join(capsys.readouterr().err.split())
-    assert main(["shadow", "--records", "predecessor", str(tmp_path / "none"), *policies]) == ExitCode.INVALID_INPUT
+    assert main(["shadow", "report", "--records", form, *policies]) == ExitCode.INVALID_INPUT
+    assert f"`--records {form}` needs files" in " ".join(capsys.readouterr().err.split())
+    assert main(["shadow", "report", "--records", form, str(tmp_path / "none"), *policies]) == ExitCode.INVALID_INPUT
     assert "cannot be read" in capsys.readouterr().err
-    (tmp_path / "lines").write_text(f"{old_event('alice', True)}\n", encoding="utf-8")
-    assert main(["shadow", "--records", "predecessor", str(tmp_path / "lines")]) == ExitCode.NOT_READY
+    (tmp_path / "lines").write_text(f"{line('alice', True)}\n", encoding="utf-8")
+    assert main(["shadow", "report", "--records", form, str(tmp_path / "lines")]) == ExitCode.NOT_READY
 
 
-@given(content=st.binary(max_size=200))
-def test_random_bytes_are_no_records_of_another_form(content: bytes) -> None:
+@given(content=st.binary(max_size=200), form=st.sampled_from(["predecessor", "checks"]))
+def test_random_bytes_are_no_records_of_another_form(content: bytes, form: str) -> None:
     with TemporaryDirectory() as folder:
         (path := Path(folder) / "lines").write_bytes(content)
         words = [
             "shadow",
+            "report",
             "--records",
-            "predecessor",
+            form,
             str(path),
             *named(Path(folder)),
             "--quiet",
@@ -304,3 +318,5 @@ def test_the_page_says_that_an_old_record_names_no_operation(report: Report) -> 
     assert "names no operations: each row is one that its records may have been" in " ".join(out.split())
     assert "changed: 1; unchanged: 1; compared with the predecessor" in " ".join(out.split())
     assert "of other services: 1" in " ".join(out.split())
+    out, _ = report(ExitCode.NO, old_check("bob", allowed=True), words=("--records", "checks"))
+    assert "compared with the recorded answers" in " ".join(out.split())
