@@ -15,28 +15,27 @@ from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from queue import Empty, SimpleQueue
-from typing import Final, Literal
+from typing import Final
 
 from ranger_cdap.client import DecisionClient, ServiceRequest
 from ranger_cdap.client.deadline_transport import until
 from ranger_cdap.config import NotifySettings, Settings
 from ranger_cdap.config.address import NOTIFY
-from ranger_cdap.errors import ConfigError, DecisionServiceError, NotReady, UnexpectedReply
+from ranger_cdap.errors import ConfigError, DecisionServiceError, NotReady
 from ranger_cdap.net import failures
 from ranger_cdap.wire.cdap_wire import PoliciesReply
 from spark_sync.service_client import service_client
 
 _REFRESH: Final = "/cdap/v1/refresh"
-_POLICIES: Final = "/cdap/v1/policies"
-_NOW: Final = b'{"at_least":null}'
-# A version that no policies have: rejected after the check of the role, before anything is downloaded.
-_NEVER: Final = b'{"at_least":0}'
 _TIMEOUT: Final = 2.0
 _URL: Final = "correct `url` of `[[sync.notify]]`"
 
 
 class _PoliciesAnswer(PoliciesReply, frozen=True, forbid_unknown_fields=False):
     """The policies of a decision service; fields that a newer one adds are ignored."""
+
+
+_REQUEST: Final = ServiceRequest("POST", _REFRESH, _PoliciesAnswer, lambda *_: "", b'{"at_least":null}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,6 @@ _ADVICE: Final[Mapping[str, str]] = {
 }
 """What to do about a failure of a request."""
 
-_Talk = Callable[[DecisionClient], _PoliciesAnswer | None]
-
 
 def notify(settings: Settings, timeout: float = _TIMEOUT) -> tuple[NotifyResult, ...]:
     """Request a download of newer policies from every service of `[[sync.notify]]`, all at the same time.
@@ -92,12 +89,13 @@ def notify(settings: Settings, timeout: float = _TIMEOUT) -> tuple[NotifyResult,
     It names no version: the account of the sync job cannot read Ranger's `policyVersion`, which only administrators
     see. Results are in the order of the settings.
     """
-    return _with_each(settings, _refresh, timeout)
-
-
-def rehearse(settings: Settings, timeout: float = _TIMEOUT) -> tuple[NotifyResult, ...]:
-    """Return the results that `notify` would have, from the same checks of the services, without a download."""
-    return _with_each(settings, _try, timeout)
+    services, end = settings.sync.notify, time.monotonic() + timeout
+    begun = [_begun(partial(_problem, service, settings, end)) for service in services]
+    # The loader accepts no address with a password; none is shown here either.
+    return tuple(
+        NotifyResult(one.url.rpartition("@")[2], _awaited(answer, end))
+        for one, answer in zip(services, begun, strict=True)
+    )
 
 
 def check_notify(settings: Settings) -> None:
@@ -108,20 +106,6 @@ def check_notify(settings: Settings) -> None:
     """
     for service in settings.sync.notify:
         _client(service, settings).close()
-
-
-def _with_each(settings: Settings, talk: _Talk, timeout: float) -> tuple[NotifyResult, ...]:
-    """Talk to each service in a thread of its own, and wait for all of them until the time-out.
-
-    The client ends by itself at that time, except for the look-up of a name, after which it sends nothing.
-    """
-    services, end = settings.sync.notify, time.monotonic() + timeout
-    begun = [_begun(partial(_problem, service, settings, talk, end)) for service in services]
-    # The loader accepts no address with a password; none is shown here either.
-    return tuple(
-        NotifyResult(one.url.rpartition("@")[2], _awaited(answer, end))
-        for one, answer in zip(services, begun, strict=True)
-    )
 
 
 def _begun(act: Callable[[], NotifyProblem | None]) -> SimpleQueue[NotifyProblem | None]:
@@ -143,14 +127,14 @@ def _awaited(result: SimpleQueue[NotifyProblem | None], end: float) -> NotifyPro
         return _unreachable(failures.NO_ANSWER)
 
 
-def _problem(service: NotifySettings, settings: Settings, talk: _Talk, end: float) -> NotifyProblem | None:
+def _problem(service: NotifySettings, settings: Settings, end: float) -> NotifyProblem | None:
     try:
         with _client(service, settings) as client, until(end):
-            answer = talk(client)
+            answer = client.ask(_REQUEST)
     except Exception as e:
         # No answer may raise into a run, in whatever way it is wrong.
         return _problem_of(e)
-    if answer is not None and answer.service != settings.ranger.service:
+    if answer.service != settings.ranger.service:
         return NotifyProblem(f"decides by another service of Ranger than `{settings.ranger.service}`", _URL)
     return None
 
@@ -179,25 +163,6 @@ def _unreachable(reason: str) -> NotifyProblem:
 
 def _client(service: NotifySettings, settings: Settings) -> DecisionClient:
     return service_client(settings, service.url, NOTIFY, service.caller, service.secret)
-
-
-def _asked(method: Literal["GET", "POST"], path: str, body: bytes | None = None) -> ServiceRequest[_PoliciesAnswer]:
-    return ServiceRequest(method, path, _PoliciesAnswer, lambda *_: "", body)
-
-
-def _refresh(client: DecisionClient) -> _PoliciesAnswer:
-    return client.ask(_asked("POST", _REFRESH, _NOW))
-
-
-def _try(client: DecisionClient) -> _PoliciesAnswer | None:
-    answer = client.ask(_asked("GET", _POLICIES))
-    try:
-        client.ask(_asked("POST", _REFRESH, _NEVER))
-    except DecisionServiceError as e:
-        if e.status == HTTPStatus.BAD_REQUEST:
-            return answer
-        raise
-    raise UnexpectedReply("it accepts a version that no policies have")
 
 
 def _problem_with(status: int) -> NotifyProblem:

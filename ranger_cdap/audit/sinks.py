@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -26,6 +26,7 @@ class AuditSink(Protocol):
 
 
 SinkFactory = Callable[[Settings], AuditSink]
+_FILE_BYTES: Final = 100_000_000
 
 
 class LogSink:
@@ -48,7 +49,7 @@ def _file_sink(settings: Settings) -> AuditSink:
     audit = settings.audit
     return FileSink(
         audit.file,
-        max_bytes=audit.file_max_bytes,
+        max_bytes=_FILE_BYTES,
         keep=audit.file_keep,
         durable=audit.required,
         chain=audit.chain,

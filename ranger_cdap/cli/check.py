@@ -18,7 +18,6 @@ from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import GROUPS
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.cli.service_option import AskedService, service_option
-from ranger_cdap.config import is_exposed
 from ranger_cdap.errors import InvalidInput, NotReady
 
 
@@ -96,8 +95,7 @@ def _show(invocation: Invocation, answer: Answer, lacked: Sequence[Missing] | No
 
 
 def _asked_of_service(invocation: Invocation, service: AskedService, asked: CheckArguments) -> Answer:
-    plain_hosts = invocation.settings.network.plain_hosts if is_exposed(service.url) else ()
-    with service.client(plain_hosts) as client:
+    with service.client(invocation) as client:
         from ranger_cdap.client.operation_answer import answer_of
         from ranger_cdap.client.operation_answer import check as question
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import click
 
+from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.config import AddressSetting, Secret, checked_address, resolve_secret
+from ranger_cdap.config import AddressSetting, checked_address, is_exposed, resolve_secret
 from ranger_cdap.errors import ConfigError, InvalidInput
 
 SECRET_VARIABLE: Final = "RANGER_CDAP_SERVICE_SECRET"  # noqa: S105 the name of a variable, not a secret
-TOKEN_VARIABLE: Final = "RANGER_CDAP_SERVICE_TOKEN"  # noqa: S105 the name of a variable, not a token
 _ADDRESS: Final = AddressSetting("--service", "https://decisions.example:6500")
 
 
@@ -25,17 +25,17 @@ class AskedService:
     """The decision service to ask, and how: options of a command, and a secret of the environment."""
 
     url: str
-    caller: str = ""
-    ca_file: Path | None = None
-    cert_file: Path | None = None
-    key_file: Path | None = None
+    caller: str
+    cert_file: Path | None
+    key_file: Path | None
 
-    def client(self, plain_hosts: tuple[str, ...]) -> Any:
-        """Return the client, a `DecisionClient`; it reaches `plain_hosts` without TLS.
+    def client(self, invocation: Invocation) -> Any:
+        """Return the client, a `DecisionClient`.
 
         Raises:
             ConfigError: an option or a secret cannot be used, or the extra `client` is not installed.
         """
+        plain_hosts = invocation.settings.network.plain_hosts if is_exposed(self.url) else ()
         url = checked_address(self.url, _ADDRESS, plain_hosts)
         try:
             from ranger_cdap.client import ClientSettings, DecisionClient
@@ -43,21 +43,19 @@ class AskedService:
             raise ConfigError(
                 "`--service` needs a package that is not installed: pip install 'ranger-cdap[client]'"
             ) from None
-        token = _of_environment("" if self.caller else TOKEN_VARIABLE)
-        secret = _of_environment(SECRET_VARIABLE if self.caller else "")
-        if not (token.is_set or secret.is_set):
+        secret = resolve_secret(os.environ.get(SECRET_VARIABLE, ""))
+        if not (self.caller and secret.is_set):
             raise ConfigError(
-                f"set {SECRET_VARIABLE} to the secret of the caller `{self.caller}`, or to `file:PATH`"
-                if self.caller
-                else f"name a caller of the service with `--caller`, or set {TOKEN_VARIABLE} to a token"
+                f"name a caller of the service with `--caller`, and set {SECRET_VARIABLE} to its secret, "
+                "or to `file:PATH`"
             )
+        ca_file = invocation.settings.network.ca_file
         return DecisionClient(
             ClientSettings(
                 url=url,
                 caller=self.caller,
                 secret=secret,
-                token=token,
-                ca_file=self.ca_file,
+                ca_file=Path(ca_file) if ca_file else None,
                 cert_file=self.cert_file,
                 key_file=self.key_file,
                 plain_hosts=plain_hosts,
@@ -73,29 +71,26 @@ def service_option(command: Callable[..., Any]) -> Callable[..., Any]:
         *args: Any,
         service: str | None,
         caller: str,
-        ca_file: Path | None,
         cert_file: Path | None,
         key_file: Path | None,
         **more: Any,
     ) -> Any:
         if service is None:
-            if caller or ca_file or cert_file or key_file:
+            if caller or cert_file or key_file:
                 raise InvalidInput("`--caller` and the files of certificates need `--service`")
             return command(*args, service=None, **more)
-        asked = AskedService(service, caller, ca_file, cert_file, key_file)
+        asked = AskedService(service, caller, cert_file, key_file)
         return command(*args, service=asked, **more)
 
     wrapped: Callable[..., Any] = with_service
     for decorate in (
         click.option("--key-file", type=FILE, metavar="FILE", help="The key of the client certificate."),
         click.option("--cert-file", type=FILE, metavar="FILE", help="The client certificate to present."),
-        click.option("--ca-file", type=FILE, metavar="FILE", help="Authorities to trust instead of the system's."),
         click.option(
             "--caller",
             default="",
             metavar="NAME",
-            help=f"The caller to ask as; {SECRET_VARIABLE} is its secret, or file:PATH. Without one, "
-            f"{TOKEN_VARIABLE} is a bearer token.",
+            help=f"The caller to ask as; {SECRET_VARIABLE} is its secret, or file:PATH.",
         ),
         click.option(
             "--service", metavar="URL", help="Let this decision service decide instead of the policies on this host."
@@ -103,7 +98,3 @@ def service_option(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         wrapped = decorate(wrapped)
     return wrapped
-
-
-def _of_environment(variable: str) -> Secret:
-    return resolve_secret(os.environ.get(variable, "")) if variable else Secret("")

@@ -50,10 +50,8 @@ _POSITIVE: Final = (
     "groups.deadline",
 )
 _NOT_NEGATIVE: Final = (
-    "audit.file_max_bytes",
     "audit.file_keep",
     "sync.clock_skew",
-    "sync.rate",
     "groups.negative_ttl",
 )
 _CERTIFICATES: Final[Mapping[str, str]] = {

@@ -140,10 +140,8 @@ class AuditSettings(Table, frozen=True):
     """Chain the records of the file by hashes, for `ranger-cdap audit verify`."""
     file: Path = msgspec.field(default_factory=UserDirectory("state", "audit/records.jsonl"))
     """The file of the sink `file`; private to its owner."""
-    file_max_bytes: int = 100_000_000
-    """The size at which the file is rotated; 0: never."""
     file_keep: int = 10
-    """Number of rotated files kept; the oldest is deleted."""
+    """Number of rotated files kept, of 100 MB each; the oldest is deleted."""
     solr_url: str = ""
     """The collection of the sink `solr`, like `https://solr:8983/solr/ranger_audits`; several, separated by commas."""
     solr_username: str = ""

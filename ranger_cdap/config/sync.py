@@ -101,8 +101,6 @@ class SyncSettings(Table, frozen=True):
     """Grants decided by former settings: changed by `sync regrant` only, or `auto`: by every run."""
     zones: Literal["ask", "follow"] = "ask"
     """Grants that a new security zone comes over: moved by `sync rezone`, or `follow`: by every run."""
-    rate: float = 0.0
-    """Most requests per second to Ranger Admin; 0: no limit."""
     jars_dir: Path | None = None
     """Directory of the jars of sources, like Kafka's, without `spark-submit`; default: `jars` of the environment."""
     allow_open_spark: bool = False

@@ -1,4 +1,4 @@
-"""Checks of the decision services that the sync job notifies: reachable, and with the role; nothing is downloaded."""
+"""Checks of the decision services that the sync job notifies: reachable, and with the role."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import msgspec
 
 from ranger_cdap.config import NotifySettings, Settings
 from ranger_cdap.doctor.finding import AS_SYNC, Finding, failed, note, well
-from spark_sync.notification import NotifyResult, rehearse
+from spark_sync.notification import NotifyResult, notify
 
 
 def examine_notification(settings: Settings) -> Iterator[Finding]:
-    """Check each service of `[[sync.notify]]` by requests that cause no download."""
+    """Check each service of `[[sync.notify]]` by a notification, which at most makes it download the policies."""
     services = settings.sync.notify
     known = tuple(service for service in services if not service.secret.problem)
-    results = iter(rehearse(_with(settings, known)))
+    results = iter(notify(_with(settings, known)))
     for service in services:
         check = f"notifying `{service.url}`"
         if problem := service.secret.problem:

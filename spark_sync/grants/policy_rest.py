@@ -37,7 +37,7 @@ class PolicyRest(Protocol):
 
 
 def policy_rest(settings: Settings, given: PolicyRest | None = None) -> AbstractContextManager[PolicyRest]:
-    """Open the Ranger Admin client for `sync.username`, with at most `sync.rate` requests per second, or that `given`.
+    """Open the Ranger Admin client for `sync.username`, or that `given`.
 
     Nothing is sent yet.
 
@@ -49,4 +49,4 @@ def policy_rest(settings: Settings, given: PolicyRest | None = None) -> Abstract
         return nullcontext(given)
     if settings.ranger.auth == "basic" and not sync.username:
         raise ConfigError("`sync.username` is not set: it is the account by which grants are written into Ranger")
-    return RangerAdmin.connect(settings, sync.username, sync.password, rate=sync.rate, source=AccountSource.SYNC)
+    return RangerAdmin.connect(settings, sync.username, sync.password, source=AccountSource.SYNC)

@@ -96,7 +96,7 @@ def test_the_doctor_says_where_records_go(tmp_path: Path) -> None:
     found = findings(file=tmp_path / "a.jsonl", required=True, chain=True)
     health, seen = found["audit"]
     assert health is Health.WELL
-    assert f"`file` (file = `{tmp_path / 'a.jsonl'}`, file_max_bytes = `100000000`, file_keep = `10`)" in seen
+    assert f"`file` (file = `{tmp_path / 'a.jsonl'}`, file_keep = `10`)" in seen
     assert seen.endswith("decisions that cannot be audited are denied; records are chained")
     assert found["audit directory"][0] is Health.WELL
     tmp_path.chmod(0o777)

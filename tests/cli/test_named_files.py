@@ -46,10 +46,7 @@ READING = [
     "access --format parquet --out x --inventory ENTITIES --users FILE --policies DOWNLOAD",
     "policies lint --policies DOWNLOAD --inventory FILE",
     "--config FILE config",
-    *(
-        f"check bob dataset.get dataset:ns1.kv --service https://127.0.0.1:1 --caller bob {files}"
-        for files in ("--ca-file FILE", "--cert-file FILE --key-file FILE")
-    ),
+    "check bob dataset.get dataset:ns1.kv --service https://127.0.0.1:1 --caller bob --cert-file FILE --key-file FILE",
 ]
 
 # Options and arguments of files that are written, or whose commands need Ranger, CDAP or a sync job before they read.

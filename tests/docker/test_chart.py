@@ -194,7 +194,7 @@ REFUSED: dict[str, tuple[Values, str]] = {
     "a value that does not exist": ({"decisionService.replica": 3}, "'replica' not allowed"),
     "a setting that does not exist": ({"settings": {"cdap": {"profil": "004"}}}, "'profil' not allowed"),
     "a setting the chart decides": ({"decisionService.settings": {"service": {"host": "x"}}}, "'host' not allowed"),
-    "a setting of another type": ({"sync.settings": {"sync": {"rate": "fast"}}}, "/sync/settings/sync/rate"),
+    "a setting of another type": ({"sync.settings": {"sync": {"keep_days": "all"}}}, "/sync/settings/sync/keep_days"),
     "a password": ({"decisionService.settings": {"ldap": {"bind_password": "hunter2"}}}, "want object"),
     "a password in an address": ({"ranger.urls": ["https://ann:hunter2@ranger:6182"]}, "/ranger/urls/0"),
     "a password in place of a key": ({"decisionService.passwordKey": "hunter2!"}, "/decisionService/passwordKey"),

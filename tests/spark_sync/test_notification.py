@@ -8,7 +8,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ from ranger_cdap.net import failures
 from ranger_cdap.service.decision_service import DecisionService
 from ranger_cdap.service.http.callers import CallerRole
 from spark_sync import notification
-from spark_sync.notification import NotifyResult, notify, rehearse
+from spark_sync.notification import NotifyResult, notify
 from tests.certificates import ELSEWHERE, Authority, put
 from tests.net.scripted_server import Playing, Script, Then, playing
 from tests.service.fixtures import READ_AND_WRITE, World, secret_of, serving
@@ -98,16 +98,6 @@ def test_only_a_caller_with_the_role_notifies(world: World, requested: list[bool
         assert ("give that caller the role `refresh`" in said, requested) == (True, [])
 
 
-@pytest.mark.parametrize("role", CallerRole)
-def test_a_rehearsal_finds_the_same_and_causes_no_download(
-    world: World, requested: list[bool], role: CallerRole
-) -> None:
-    rehearsed = rehearse(of(world, role), SLACK)
-    assert requested == []
-    assert rehearsed == notify(of(world, role), SLACK)
-
-
-@pytest.mark.parametrize("act", [notify, rehearse])
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -116,12 +106,10 @@ def test_a_rehearsal_finds_the_same_and_causes_no_download(
         ({"url": "{}/decisions"}, "(HTTP 404); correct `url` of `[[sync.notify]]`, or upgrade that service"),
     ],
 )
-def test_what_the_service_rejects(
-    world: World, act: Callable[[Settings, float], tuple[NotifyResult, ...]], change: dict[str, Any], said: str
-) -> None:
+def test_what_the_service_rejects(world: World, change: dict[str, Any], said: str) -> None:
     (service,) = of(world).sync.notify
     changed = change | {"url": str(change.get("url", "{}")).format(world.url)}
-    assert said in problem(act(to(msgspec.structs.replace(service, **changed)), SLACK))
+    assert said in problem(notify(to(msgspec.structs.replace(service, **changed)), SLACK))
 
 
 def test_a_service_of_another_ranger_service_is_no_use(world: World) -> None:
@@ -155,8 +143,6 @@ def test_changed_grants_are_in_effect_although_the_service_polls_once_an_hour(tm
 
             before = version()
             read(admin, "bob", namespace="*")
-            assert problem(rehearse(settings, SLACK)) == ""
-            assert version() == before
             assert problem(notify(settings, SLACK)) == ""
             until(lambda: version() > before)
             assert ask(port, "refresh", "GET", f"/cdap/v1/policies?at_least={before + 1}&timeout=0").status == 200

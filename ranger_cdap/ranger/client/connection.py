@@ -11,10 +11,10 @@ from ranger_cdap.ranger.client.sign_in import AccountSource, AuthMethod
 
 
 class AdminConnection(msgspec.Struct, frozen=True):
-    """Addresses, account, certificates, time-outs, retries and rate of a client.
+    """Addresses, account, certificates, time-outs and retries of a client.
 
-    `url` may name several servers of one Ranger Admin, separated by commas. Time-outs are in seconds. `rate` is the
-    maximum of requests per second, 0 for no limit. `source` names the account in errors.
+    `url` may name several servers of one Ranger Admin, separated by commas. Time-outs are in seconds. `source`
+    names the account in errors.
     """
 
     url: str
@@ -28,7 +28,6 @@ class AdminConnection(msgspec.Struct, frozen=True):
     read_timeout: float = 30.0
     attempts: int = 3
     plain_hosts: tuple[str, ...] = ()
-    rate: float = 0.0
     source: AccountSource | None = None
 
     @classmethod
@@ -38,7 +37,6 @@ class AdminConnection(msgspec.Struct, frozen=True):
         username: str,
         password: Secret,
         *,
-        rate: float = 0.0,
         source: AccountSource | None = None,
     ) -> Self:
         """Return the connection to the Ranger Admin of the settings, with this account."""
@@ -55,7 +53,6 @@ class AdminConnection(msgspec.Struct, frozen=True):
             read_timeout=ranger.read_timeout,
             attempts=ranger.attempts,
             plain_hosts=settings.network.plain_hosts,
-            rate=rate,
             source=source,
         )
 

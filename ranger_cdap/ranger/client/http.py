@@ -31,7 +31,6 @@ from ranger_cdap.net.exchange import Exchange, NoResponse, TooLarge, TooSlow
 from ranger_cdap.net.failures import UNTRUSTED
 from ranger_cdap.net.tls import TlsFiles
 from ranger_cdap.ranger.client.connection import AdminConnection
-from ranger_cdap.ranger.client.rate_limit import RateLimiter
 from ranger_cdap.ranger.client.responses import AdminResponse, to_error
 from ranger_cdap.ranger.client.sign_in import credentials
 from ranger_cdap.ranger_model.json_text import decode_or_none
@@ -94,7 +93,6 @@ class AdminHttp:
         self._exchange.session.auth = credentials(
             connection.auth, connection.username, connection.password, connection.source
         )
-        self._limiter = RateLimiter(connection.rate)
 
     @property
     def url(self) -> str:
@@ -170,7 +168,6 @@ class AdminHttp:
         method, path = api.method.value, "/" + api.path.lstrip("/")
         where: dict[str, Any] = {"method": method, "path": path}
         headers = {"Accept": "application/json"} | ({"Content-Type": "application/json"} if content is not None else {})
-        self._limiter.wait()
         try:
             response = self._exchange.ask(
                 url, method, path, query=query, body=content, headers=headers, largest=_LARGEST_ANSWER

@@ -68,11 +68,10 @@ class RangerAdmin:
         username: str,
         password: Secret,
         *,
-        rate: float = 0.0,
         source: AccountSource | None = None,
     ) -> Self:
         """Return a client for the Ranger Admin of the settings, with this account; `source` names it in errors."""
-        return cls(AdminConnection.of(settings, username, password, rate=rate, source=source))
+        return cls(AdminConnection.of(settings, username, password, source=source))
 
     def close(self) -> None:
         """Close the session."""

@@ -116,7 +116,7 @@ def hello(call: HandlerCall) -> Reply:
     body: Handshake = call.body
     state = call.state
     config = state.authorizer.decider.config
-    found = differences(body, config, state.settings)
+    found = differences(body, config, state.settings.admin)
     state.settings_drift.update(found)
     if state.events is not None:
         state.events.store.records = body.records

@@ -8,7 +8,7 @@ import threading
 import msgspec
 
 from ranger_cdap.authz.config import AuthorizationConfig
-from ranger_cdap.config import Settings
+from ranger_cdap.config import AdminSettings
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class SettingsDrift:
             logger.warning("%s", difference)
 
 
-def differences(hello: Handshake, config: AuthorizationConfig, settings: Settings) -> tuple[str, ...]:
+def differences(hello: Handshake, config: AuthorizationConfig, admin: AdminSettings) -> tuple[str, ...]:
     """Return the differences of CDAP's settings from ours, one sentence each; a missing setting is not one."""
     said = [
         ("instance", hello.instance, config.instance, "cdap.instance"),
@@ -56,8 +56,7 @@ def differences(hello: Handshake, config: AuthorizationConfig, settings: Setting
         for what, theirs, ours, setting in said
         if theirs is not None and theirs != ours
     ]
-    admin_users = settings.admin.users
-    if hello.admin_users is not None and set(hello.admin_users) != set(admin_users):
-        theirs, ours = ", ".join(sorted(set(hello.admin_users)))[:_SHOWN], ", ".join(sorted(admin_users))
+    if hello.admin_users is not None and set(hello.admin_users) != set(admin.users):
+        theirs, ours = ", ".join(sorted(set(hello.admin_users)))[:_SHOWN], ", ".join(sorted(admin.users))
         found.append(f"CDAP's administrators are `{theirs}`, but `admin.users` is `{ours}`; `{ours}` is used")
     return tuple(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,10 +13,6 @@ from ranger_cdap.config import Secret
 from ranger_cdap.errors import RequestRejected
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from spark_sync.grants import push as pushing
-from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.policy_rest import policy_rest
-from spark_sync.grants.push import push
-from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.ledger.life import PUSH_STATES, Life, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.grants.fixtures import (
@@ -29,7 +24,6 @@ from tests.spark_sync.grants.fixtures import (
     life,
     pushed,
     send,
-    settings,
     states,
 )
 
@@ -84,16 +78,6 @@ def test_what_is_not_sent_is_recorded_too(ranger: Ranger) -> None:
     )
     assert "`public` does not identify a single user" in ledger.rows[DATASET, 1].reason
     assert pushed(ranger, ledger).outcomes == []
-
-
-def test_the_rate_holds_for_all_threads_together(ranger: Ranger) -> None:
-    ledger = MemoryLedger(datasets(8))
-    began = time.monotonic()
-    configured = settings(ranger, rate=16)
-    with policy_rest(configured) as rest:
-        push(ledger, rest, plan_settings(configured, unchanged_accesses))  # type: ignore[arg-type]
-    assert time.monotonic() - began >= 7 / 16
-    assert ledger.owes_nothing
 
 
 def test_the_next_life_is_not_given_before_the_one_before_is_taken_back(ranger: Ranger) -> None:
