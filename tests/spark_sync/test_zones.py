@@ -27,6 +27,7 @@ from spark_sync.ledger.ledger_version import note_versions
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Drift, DriftFinding
 from spark_sync.reconcile.reconcile import reconcile
+from spark_sync.reconcile.regrant import regrant
 from spark_sync.report import RunReport
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.grants.fixtures import ALL, Watched, gone, item, life
@@ -264,8 +265,40 @@ def test_an_entity_whose_zone_is_uncertain_is_blocked_until_it_is_certain(
         (waiting,) = estate.run(odd).waiting
         assert (waiting.state, waiting.reason[:14]) == (State.BLOCKED, reason)
         assert estate.policies() == {}
+    estate.zone(estate.finance)  # what was never granted is not asked about
     estate.run()
     assert estate.check() == {DATASET}
+
+
+@pytest.mark.parametrize("zones", ["ask", "follow"])
+def test_a_grant_that_went_with_its_zone_says_so_and_waits(estate: Estate, zones: str) -> None:
+    estate.zone(estate.finance)
+    estate.record(*created(*INSIDE))
+    estate.run()
+    estate.drop(estate.finance)
+    estate.zone(estate.money)  # or finance by another name, in which a person deleted the policies
+    for _ in range(2):
+        report = estate.run(zones=zones)
+        assert {each.entity for each in report.waiting} == {*INSIDE}
+        for each in report.waiting:
+            assert each.reason == (
+                f"zone {estate.money}: its grant went with zone `{estate.finance}`;"
+                f" `ranger-cdap sync rezone --zone {estate.money}` writes it there"
+            )
+        assert estate.check() == set()
+    assert len(regrant(estate.settings, zone=estate.money, send=True).outcomes) == 3
+    assert estate.check() == {*INSIDE}
+
+
+def test_a_run_reads_the_zones_once(estate: Estate) -> None:
+    estate.zone(estate.finance)
+    estate.record(*created(*INSIDE))
+    ranger = Watched(estate.ranger.sync)
+    estate.run(ranger=ranger)
+    estate.zone(estate.finance, "fin1")
+    for count in (1, 2):
+        assert ranger.names.count("security_zones") == count
+        estate.run(ranger=ranger)
 
 
 def test_rezone_shows_and_moves_what_waits_for_a_zone(
