@@ -877,6 +877,7 @@ def _written(
         service="cdap",
         resources=resources(entity),
         policy_items=[first],
+        zone_name=world.rng.choice(("", "", *world.ranger.zones)),
         **{"additional_resources": [resources(entity)] * (times - 1), **more},
     )
     world.ranger.author = author
@@ -964,7 +965,9 @@ def _in_zones(world: World, life: Life) -> Iterator[str]:
     zone, on, who = world.zone_of(life.entity), granted_resource(life.entity, "cdap"), life.creator or ""
     where = {p.zone_name for p in world.policies_of(life) if covers(p, on) and _gives(p, who)}
     if not life.waits_for_zone:
-        if others := where - {zone}:
+        # One that people moved away, and back, is theirs.
+        ours = {p.zone_name for p in world.policies_of(life) if p.guid == guid_of(life, "cdap")}
+        if others := (where & ours) - {zone}:
             yield f"law 6: {who} has {life.entity} in {others} as well as in `{zone}`"
         return
     went = f"its grant went with zone `{life.zone}`" in life.reason and life.zone not in world.ranger.zones
@@ -984,7 +987,7 @@ def _left_on_deleted(world: World) -> Iterator[str]:
         if not life.is_deleted:
             continue
         later = {guid for each in world.ledger.rows.values() if each.number > life.number for guid in guids_of(each)}
-        for policy in (each for each in world.ranger.policies.values() if not each.zone_name):
+        for policy in world.ranger.policies.values():
             named = any(one == resources(life.entity) for one in (policy.resources, *policy.additional_resources))
             stood = policy.update_time < closed and policy.guid not in later
             if not (named and stood and policy.is_enabled and policy.policy_items):

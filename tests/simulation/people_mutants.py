@@ -28,6 +28,7 @@ _as_copy = writer.as_copy
 _observed = observe.observed
 _rest = writer._rest
 _placed = zones_module.placed
+_by_entity = rights_of_others.by_entity
 
 
 def _swap(owner: Any, name: str, new: Any) -> Mutant:
@@ -87,6 +88,10 @@ def _not_followed(life: Life, mine: Any, zones: Any) -> tuple[Life, Any]:
 
 def _unplaced(life: Life, zones: Zones) -> Life:
     return life
+
+
+def _outside_only(policies: Any, instance: str) -> Any:
+    return _by_entity([policy for policy in policies if not policy.zone_name], instance)
 
 
 def _unasked(life: Life, zones: Zones) -> Life:
@@ -167,6 +172,7 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
         _everywhere("placed", _renamed_is_new, push, zones_module),
         ZONES,
     ),
+    "rights of others in zones stay": (_everywhere("by_entity", _outside_only, rights_of_others, observe), ZONES),
     "a move leaves the old policy": (_swap(writer, "_moved", lambda life, *_: replace(life, moves=False)), ZONES),
     "a grant ends in its own zone only": (_swap(Zones, "places_of", lambda _, life: (life.zone,)), ZONES),
 }

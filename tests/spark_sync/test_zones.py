@@ -171,6 +171,27 @@ def test_the_grant_in_a_zone_ends_with_its_entity(estate: Estate) -> None:
     assert estate.policies() == {}
 
 
+@pytest.mark.parametrize(("on_deletion", "left"), [("report", ["bob"]), ("revoke-exact", [])])
+def test_rights_of_others_in_a_zone_on_a_deleted_entity(estate: Estate, on_deletion: str, left: list[str]) -> None:
+    estate.zone(estate.finance)
+    estate.record(*created(DATASET))
+    estate.run()
+    (ours,) = estate.policies()[estate.finance]
+    theirs = replaced(
+        ours, id=None, guid="", name="theirs", additional_resources=[], policy_items=[item("bob", "read")]
+    )
+    estate.ranger.admin.create_policy(theirs)
+    ledger = ledger_of(estate.settings)
+    ledger.record([LedgerChange(None, gone(estate.lives()[DATASET]))])
+    note_versions(ledger)
+    estate.run(on_deletion=on_deletion)
+    estate.run(on_deletion=on_deletion)
+    assert ("user `bob`" in estate.lives()[DATASET].reason) == bool(left)
+    listed = estate.ranger.admin.list_policies(estate.ranger.service, estate.finance)
+    (there,) = (policy for policy in listed if policy.name == "theirs")
+    assert [user for each in there.policy_items for user in each.users] == left
+
+
 def test_grants_of_a_zone_that_goes_are_written_outside_again(estate: Estate) -> None:
     estate.zone(estate.finance)
     estate.record(*created(*INSIDE))
