@@ -17,7 +17,7 @@ from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.ranger_names import RangerNames
 from spark_sync.grants.rights_of_others import shown_rights
 from spark_sync.grants.writer import StepOutcome
-from spark_sync.grants.zones import all_policies
+from spark_sync.grants.zones import all_policies, zones_of
 from spark_sync.ingest.ingestion import Ingestion
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.fold import refold
@@ -102,12 +102,13 @@ def run_once(
             )
         outcomes, went_back, error = list[StepOutcome](), "", None
         with policy_rest(settings, ranger) as rest:
-            policies = cache(partial(all_policies, rest, planning.service))
+            zones = cache(partial(zones_of, planning, rest))
+            policies = cache(lambda: all_policies(rest, planning.service, zones()))
             try:
                 if ledger.compared != before:  # else the last run of this process has left it so
                     compare(ledger, policies(), planning.instance)
                     ledger.compared = before
-                went_back = observe(ledger, rest, planning, policies, now=now)
+                went_back = observe(ledger, rest, planning, zones, policies, now=now)
                 if sync.regrant == "auto" and _outdated(ledger, planning).total:
                     ledger.record(regrants(ledger, rest, planning, policies()))
             except RangerAdminError as e:
@@ -115,7 +116,7 @@ def run_once(
             if ledger.compared == before:
                 progress(SENDING)
                 with removal_audit(settings, now=now) as audited:
-                    pushed = push(ledger, rest, planning, audited=audited, progress=progress)
+                    pushed = push(ledger, rest, planning, zones=zones, audited=audited, progress=progress)
                 outcomes, error = pushed.outcomes, pushed.error or error
         granted = tuple(outcome.life for outcome in outcomes if outcome.life.state is State.APPLIED)
         revoked = tuple(outcome.step.life for outcome in outcomes if outcome.revoked)

@@ -22,7 +22,7 @@ from spark_sync.grants.plan import WITHOUT_GRANT, PlanSettings, own_right
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.rights_of_others import by_entity, entities_of, left_on
 from spark_sync.grants.went_back import sentence, went_back
-from spark_sync.grants.zones import Zones, all_policies, elsewhere, followed, settled, zones_of
+from spark_sync.grants.zones import Zones, elsewhere, followed, settled
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import DOUBTED_STATES, GRANTING_STATES, Life, State
 
@@ -60,13 +60,14 @@ def observe(
     ledger: DeltaLedger,
     ranger: PolicyRest,
     planning: PlanSettings,
+    zones: Callable[[], Zones],
     policies: Callable[[], Sequence[Policy]],
     *,
     now: int,
 ) -> str:
     """Record in the ledger what people did to grants and, if Ranger went back, which are to be healed.
 
-    Return a sentence in that case. `policies` lists those of Ranger.
+    Return a sentence in that case. `zones` and `policies` read those of Ranger.
 
     Raises:
         RangerAdminError: Ranger Admin cannot be read; nothing is recorded.
@@ -77,7 +78,7 @@ def observe(
         return ""
     if not any(group.state in (*_OBSERVED, *DOUBTED_STATES, State.CLOSED) for group, _ in ledger.grant_groups()):
         return ""
-    changed, went_back = look(ledger, ranger, planning, policies())
+    changed, went_back = look(ledger, ranger, planning, zones(), policies())
     ledger.record(changed)
     noticed = (now, went_back) if went_back else (before.noticed, before.went_back)
     ledger.notes.write("observed", Observation(now, *noticed))
@@ -85,14 +86,13 @@ def observe(
 
 
 def look(
-    ledger: DeltaLedger, ranger: PolicyRest, planning: PlanSettings, listed: Sequence[Policy] | None = None
+    ledger: DeltaLedger, ranger: PolicyRest, planning: PlanSettings, zones: Zones, listed: Sequence[Policy]
 ) -> Look:
-    """Return the lives that people's edits of policies, or a restore of Ranger, change.
+    """Return the lives that people's edits of policies, changed zones, or a restore of Ranger, change.
 
     A policy of ours that is not listed is looked up.
     """
-    instance, zones = planning.instance, zones_of(planning, ranger)
-    listed = all_policies(ranger, planning.service) if listed is None else listed
+    instance = planning.instance
     policies = {policy.guid: policy for policy in listed}
     by_guid: dict[str, list[Policy]] = {}
     for policy in listed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -18,7 +19,7 @@ from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.rights_of_others import Audited, joined, may_revoke, revoke_rights
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import StepOutcome
-from spark_sync.grants.zones import placed, zones_of
+from spark_sync.grants.zones import Zones, placed, zones_of
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_UNREAD, Life, State
 
@@ -54,6 +55,7 @@ def push(
     planning: PlanSettings,
     *,
     executor: StepExecutor | None = None,
+    zones: Callable[[], Zones] | None = None,
     audited: Audited = lambda _life, _policy: nullcontext(),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Pushed:
@@ -62,16 +64,17 @@ def push(
     Args:
         rest: where policies are written.
         executor: carries the steps out; one of `AT_A_TIME` and `PATIENCE` if `None`.
+        zones: reads the security zones of the service; by `rest` if `None`.
         audited: puts the removal of others' rights on deleted entities on record.
         progress: receives short messages that begin with `SENDING`.
     """
     if not (pending := ledger.lives(PUSH_STATES)):
         return Pushed([])
     executor = executor or StepExecutor(AT_A_TIME, PATIENCE)
-    zones = executor.retried(lambda: zones_of(planning, rest), lambda _: None)
-    if zones is None:
+    known = executor.retried(zones or partial(zones_of, planning, rest), lambda _: None)
+    if known is None:
         return Pushed([], executor.error)
-    planning = replace(planning, zones=zones)
+    planning = replace(planning, zones=known)
     sent: list[StepOutcome] = []
     # Others lose their rights on a deleted entity before the creator of the next one gets theirs.
     ending = [life for life in pending if life.state is State.CLOSING]
@@ -86,7 +89,7 @@ def push(
     while others:
         again: list[StepOutcome] = []
         # Recorded first: a run that is killed would else not know where their policies are.
-        placements = [LedgerChange(each, placed(each, zones)) for each in others]
+        placements = [LedgerChange(each, placed(each, known)) for each in others]
         ledger.record(change for change in placements if change.after != change.before)
         for outcome in executor.carry_out(_lanes((each.life for each in placements), planning), rest):
             if outcome.again:

@@ -19,6 +19,7 @@ from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import overwritten
 from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.policy_rest import PolicyRest
+from spark_sync.grants.zones import all_policies, zones_of
 from spark_sync.ledger.life import RIGHTS_LEFT, RIGHTS_UNREAD, Life, State
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ _ROUNDS: Final = 3
 
 
 def by_entity(policies: Iterable[Policy], instance: str) -> dict[EntityId, list[Policy]]:
-    """Return the policies outside of zones that allow someone something, by the entities that they name."""
+    """Return the policies that allow someone something, by the entities that they name."""
     found: dict[EntityId, list[Policy]] = {}
-    for policy in (each for each in policies if not each.zone_name and allows(each)):
+    for policy in filter(allows, policies):
         for entity in entities_of(policy, instance):
             found.setdefault(entity, []).append(policy)
     return found
@@ -90,7 +91,9 @@ def revoke_rights(
     """
     closed, remaining, notes = list[Life](), list(ended), dict[EntityId, list[str]]()
     for _ in range(_ROUNDS):
-        named, again = by_entity(ranger.list_policies(planning.service), planning.instance), list[Life]()
+        zones = planning.zones or zones_of(planning, ranger)
+        listed = all_policies(ranger, planning.service, zones)
+        named, again = by_entity(listed, planning.instance), list[Life]()
         for life in remaining:
             found, revocable = _others(life, named, ledger, ranger, planning)
             said = notes.setdefault(life.entity, [])
@@ -128,7 +131,7 @@ def _others(
     begun = min((each.begun.time for each in later if each.state is not State.UNCONFIRMED), default=None)
     ours = {each.policy_id for each in later}
     if begun is not None or may_revoke(life, planning):
-        read = (ranger.policy_by_guid(planning.service, each.guid) for each in policies)
+        read = (ranger.policy_by_guid(planning.service, each.guid, each.zone_name) for each in policies)
         policies = by_entity(filter(None, read), planning.instance).get(life.entity, [])
     found, revocable = [], []
     for policy in (each for each in policies if each.id not in ours):
@@ -154,7 +157,7 @@ def _by_administrator(policy: Policy, planning: PlanSettings) -> bool:
 
 def _is_exact(policy: Policy, entity: EntityId, instance: str) -> bool:
     limited = policy.conditions or policy.validity_schedules or any(item.conditions for item in policy.items())
-    return not limited and not policy.zone_name and exact_entity(policy) == (instance, entity)
+    return not limited and exact_entity(policy) == (instance, entity)
 
 
 def _revoke(policy: Policy, life: Life, ranger: PolicyRest, audited: Audited) -> str:

@@ -15,6 +15,7 @@ from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.engine.view import UNREADABLE_ZONE, UNZONED, ZoneTable
 from ranger_cdap.errors import InvalidInput, UnsafeGrant
 from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.grant_policy import seen
 from spark_sync.grants.own_right import gives, service_model
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.ledger.ledger import LedgerChange
@@ -39,6 +40,8 @@ class Zones:
         Raises:
             UnsafeGrant: no zone is certain, so a grant might have no effect.
         """
+        if not self.names:
+            return UNZONED
         resource = to_resource(entity, self.instance)
         path = service_model().path_of(frozenset(resource)) or ()
         found = self.table.of(path, tuple(resource[level] for level in path))
@@ -71,26 +74,28 @@ def zones_of(planning: PlanSettings, ranger: PolicyRest) -> Zones:
     return Zones(table, frozenset(found), planning.instance, planning.follow_zones)
 
 
-def all_policies(ranger: PolicyRest, service: str) -> list[Policy]:
+def all_policies(ranger: PolicyRest, service: str, zones: Zones) -> list[Policy]:
     """Return the policies outside of zones and in them, which Ranger lists one zone at a time.
 
     Raises:
         RangerAdminError: Ranger Admin cannot be read.
     """
-    zones = (UNZONED, *ranger.security_zones(service))
-    return [policy for zone in zones for policy in ranger.list_policies(service, zone)]
+    return [policy for zone in (UNZONED, *zones.names) for policy in ranger.list_policies(service, zone)]
 
 
 def placed(life: Life, zones: Zones) -> Life:
     """Return a life with the zone that its next policy is to be in; meanwhile one may be elsewhere.
 
-    A zone that comes over a grant is followed only if `zones` are.
+    A zone that comes over a grant is followed only if `zones` are. If the grant's own zone is gone, it may be that zone
+    with another name, in which a person deleted the policy: then nothing is followed.
     """
     try:
         where = zones.of(life.entity)
     except UnsafeGrant:
         return life
-    asks = where and not zones.follow and (life.policy_id >= 0 or life.waits_for_zone)
+    follows = zones.follow and life.zone in (UNZONED, *zones.names)
+    # A life that waits without a policy was never granted, unless people moved its policy away.
+    asks = where and not follows and (life.policy_id >= 0 or (life.waits_for_zone and life.copy))
     stays = life.state in DOUBTED_STATES or life.is_from_backup or life.taken
     if where == life.zone or asks or stays:
         return life
@@ -105,9 +110,10 @@ def blocked(life: Life, zones: Zones) -> str:
         return str(e)
     if where == life.zone:
         return ""
-    there = f"in zone {life.zone}" if life.zone else "outside of zones"
+    inside = f"is in zone {life.zone}, without effect" if life.zone in zones.names else f"went with zone `{life.zone}`"
+    there = inside if life.zone else "is outside of zones, without effect"
     command = f"ranger-cdap sync rezone --zone {shlex.quote(where)}"
-    return f"{WAITS_FOR_ZONE}{where}: its grant is {there}, without effect; `{command}` moves it"
+    return f"{WAITS_FOR_ZONE}{where}: its grant {there}; `{command}` writes it there"
 
 
 def forbidden(zone: str) -> str:
@@ -143,8 +149,9 @@ def moves_into(zone: str, lives: Iterable[Life], zones: Zones) -> list[LedgerCha
     """
     if zone not in zones.names:
         raise InvalidInput(f"Ranger's service has no security zone `{zone}`")
-    moved = ((life, placed(life, replace(zones, follow=True))) for life in lives if life.waits_for_zone)
-    return [LedgerChange(life, there.become(State.PENDING, reason="")) for life, there in moved if there.zone == zone]
+    waiting = (life for life in lives if life.waits_for_zone and not life.is_from_backup)
+    moved = ((life, placed(life.become(State.PENDING, reason="", policy_id=-1), zones)) for life in waiting)
+    return [LedgerChange(life, there) for life, there in moved if there.zone == zone]
 
 
 def followed(life: Life, mine: Sequence[Policy], zones: Zones) -> tuple[Life, Policy | None]:
@@ -153,6 +160,10 @@ def followed(life: Life, mine: Sequence[Policy], zones: Zones) -> tuple[Life, Po
     Args:
         mine: the policies of the life's guid, of which each zone may have one.
     """
+    if life.state is State.PENDING and life.policy_id < 0 and placed(life, zones) != life:
+        # It is not new if a killed run has granted it, or a move that did not end.
+        known = next((each for each in mine if gives(each, life, zones.instance)), None)
+        life = life if known is None else replace(life, zone=known.zone_name, **seen(known))
     there = next((each for each in mine if each.zone_name == life.zone), None)
     renamed = next((each for each in mine if each.id == life.policy_id), None)
     if there is None and renamed is not None:

@@ -49,8 +49,8 @@ def reconcile(
     planning = plan_settings(settings)
     with manual_ledger(settings) as ledger:
         with policy_rest(settings, ranger) as rest:
-            planning = replace(planning, zones=zones_of(planning, rest))
-            policies = all_policies(rest, planning.service)
+            planning = replace(planning, zones=(zones := zones_of(planning, rest)))
+            policies = all_policies(rest, planning.service, zones)
             lives = (
                 lives_to_compare(ledger, policies, planning.instance, entities)
                 if inventory is None

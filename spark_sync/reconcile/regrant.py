@@ -73,14 +73,15 @@ def regrant(
         RangerAdminError: Ranger Admin cannot be read; nothing was written.
     """
     with manual_ledger(settings) as ledger, policy_rest(settings, ranger) as rest:
-        planning = plan_settings(settings)
-        policies, went_back = all_policies(rest, planning.service), ""
+        planning, went_back = plan_settings(settings), ""
+        zones = zones_of(planning, rest)
+        policies = all_policies(rest, planning.service, zones)
         if send:
             # A push would take for a person's edit what a restore of Ranger changed.
-            changed, went_back = look(ledger, rest, planning, policies)
+            changed, went_back = look(ledger, rest, planning, zones, policies)
             ledger.record(changed)
         changes = (
-            moves_into(zone, ledger.lives((State.BLOCKED,)), zones_of(planning, rest))
+            moves_into(zone, ledger.lives((State.BLOCKED,)), zones)
             if zone
             else regrants(ledger, rest, planning, policies, entities)
         )
@@ -91,7 +92,7 @@ def regrant(
             return RegrantReport(planned, kept)
         ledger.record(changes)
         progress(SENDING)
-        outcomes, error = push(ledger, rest, planning, progress=progress)
+        outcomes, error = push(ledger, rest, planning, zones=lambda: zones, progress=progress)
     return RegrantReport(planned, kept, tuple(outcomes), error, went_back)
 
 

@@ -8,12 +8,11 @@ import pytest
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import is_creators_policy
-from spark_sync.grants.observe import look
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.ledger.life import State
 from tests.real_ranger.estate import Estate, Json
 from tests.real_ranger.ui_forms import POLICIES, item, saved_policy
-from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life, push_by
+from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life, look_at, push_by
 
 SALES = EntityId("namespace", ("sales",))
 OTHER = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["other"]}}
@@ -22,7 +21,7 @@ OTHER = {"instance": {"values": ["cdap"]}, "namespace": {"values": ["other"]}}
 def look_and_push(estate: Estate, ledger: MemoryLedger) -> None:
     """A run, as far as it concerns Ranger."""
     planning = plan_settings(estate.settings)
-    seen = look(ledger, estate.admin, planning).changed  # type: ignore[arg-type]
+    seen = look_at(ledger, estate.admin, planning).changed
     ledger.record(seen)
     assert push_by(estate.settings, ledger).error is None
 

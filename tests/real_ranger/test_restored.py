@@ -6,19 +6,18 @@ A real Ranger Admin cannot be restored by REST, so its policies are brought to t
 from __future__ import annotations
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.grants.observe import look
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.ledger.life import State
 from tests.real_ranger.estate import Estate, Json
 from tests.real_ranger.ui_forms import POLICIES, saved_policy
-from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life, push_by
+from tests.spark_sync.grants.fixtures import MemoryLedger, gone, life, look_at, push_by
 
 SALES, SHOP, LAB = (EntityId("namespace", (name,)) for name in ("sales", "shop", "lab"))
 
 
 def run(estate: Estate, ledger: MemoryLedger) -> str:
     """A run, as far as it concerns Ranger; what it says of a restore."""
-    changed, went_back = look(ledger, estate.admin, plan_settings(estate.settings))  # type: ignore[arg-type]
+    changed, went_back = look_at(ledger, estate.admin, plan_settings(estate.settings))
     ledger.record(changed)
     assert push_by(estate.settings, ledger).error is None
     return went_back

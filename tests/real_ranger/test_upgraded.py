@@ -8,13 +8,12 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.grants.grant_policy import content_of, seen
-from spark_sync.grants.observe import look
 from spark_sync.grants.plan import plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.ledger.life import State
 from tests.real_ranger.estate import Estate
 from tests.real_ranger.ui_forms import POLICIES, item, new_policy
-from tests.spark_sync.grants.fixtures import MemoryLedger, life, push_by
+from tests.spark_sync.grants.fixtures import MemoryLedger, life, look_at, push_by
 
 LEVELS = {"instance": ["cdap"], "namespace": ["ns1"], "dataset": ["kv"]}
 
@@ -28,7 +27,7 @@ def test_a_policy_that_lists_its_entity_once_and_not_as_now_is_updated_in_place(
     of_ours = {"written": content_of(made), **seen(made), "applied": pending.accesses}
     granted = replace(pending, state=State.APPLIED, **of_ours)
     planning, ledger = plan_settings(estate.settings), MemoryLedger([granted])
-    (changed,) = look(ledger, estate.admin, planning).changed  # type: ignore[arg-type]
+    (changed,) = look_at(ledger, estate.admin, planning).changed
     ledger.record([changed])
     assert push_by(estate.settings, ledger).error is None
     (now,) = ledger.rows.values()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ranger_cdap.cdap.entity import EntityId
-from spark_sync.grants.observe import look
 from spark_sync.grants.plan_settings import plan_settings
 from tests.real_ranger.estate import Estate, Json
 from tests.real_ranger.ui_forms import POLICIES, ZONES, zone
-from tests.spark_sync.grants.fixtures import MemoryLedger, life, push_by
+from tests.spark_sync.grants.fixtures import MemoryLedger, life, look_at, push_by
 
 
 def test_in_a_zone_its_policies_decide_alone_until_it_goes(estate: Estate, finance: str) -> None:
@@ -57,7 +56,7 @@ def test_a_creators_grant_is_in_effect_wherever_its_zone_goes(estate: Estate) ->
 
     def granted() -> tuple[str, str, bool]:
         """A run; then the state, the zone, and whether the creator has the right."""
-        ledger.record(look(ledger, estate.admin, planning).changed)  # type: ignore[arg-type]
+        ledger.record(look_at(ledger, estate.admin, planning).changed)
         assert push_by(estate.settings, ledger).error is None
         (found,) = ledger.lives_of(entity)
         with estate.plugin() as plugin:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES, CREATORS_LABEL, FORMER_LABEL, grant_guid, granted_resource
@@ -30,6 +30,7 @@ from spark_sync.grants.push import push
 from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
+from spark_sync.grants.zones import all_policies, moves_into, zones_of
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State
 from spark_sync.ledger.life_changes import ended, restored, suspended
@@ -49,6 +50,19 @@ CREATORS, NEIGHBOURS = ("nina", "zoe"), ("bob", "eve")
 JOB = "sync"
 Items = frozenset[tuple[Any, ...]]
 COPIES = range(20)
+Row = dict[str, list[str]]
+NO_SUCH_ZONE = 3033
+ALL_SALES, THE_DATASET, THE_SHOP, ALL_OTHER = (
+    {"instance": ["cdap"], "namespace": [namespace], **levels}
+    for namespace, levels in (
+        ("s*", {}),
+        ("sales", {"dataset": ["kv"]}),
+        ("sales", {"application": ["shop"]}),
+        ("other", {}),
+    )
+)
+ZONES: tuple[tuple[Row, ...], ...] = ((ALL_SALES,), (THE_DATASET,), (THE_SHOP,), (THE_DATASET, ALL_OTHER), (ALL_OTHER,))
+"""The resources that zones have."""
 
 
 def guids_of(life: Life) -> frozenset[str]:
@@ -99,6 +113,9 @@ class SharedRanger:
     written: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
     breaches: list[str] = field(default_factory=list)
+    zones: dict[str, tuple[Row, ...]] = field(default_factory=dict)
+    follow: bool = False
+    asked: set[str] = field(default_factory=set)
 
     def create_policy(self, policy: Policy) -> Policy:
         self.killer.step()
@@ -110,6 +127,10 @@ class SharedRanger:
         if self.author == JOB:
             self.job_made[guid] = policy.policy_items[0].users[0]
             self.made_on[guid] = {level: one.values[0] for level, one in policy.resources.items()}
+            others = [each for each in self.policies.values() if each.guid == guid and covers(each, self.made_on[guid])]
+            moved = any(each is not made and FORMER_LABEL not in each.policy_labels for each in others)
+            if moved and policy.zone_name and not self.follow and guid not in self.asked:
+                self.breaches.append(f"law 6: the job moved {policy.name} into {policy.zone_name} unasked")
             if guid in self.refused:
                 self.breaches.append(f"law 7: the job wrote {policy.name} again, which a person had taken")
             self.written.add(content_of(made))
@@ -144,18 +165,21 @@ class SharedRanger:
         self.killer.step()
 
     def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
-        return {}
+        return {name: SecurityZoneInfo(resources=list(rows)) for name, rows in self.zones.items()}
 
     def policy_by_guid(self, service: str, guid: str, zone: str = "") -> Policy | None:
-        return next((policy for policy in self.policies.values() if policy.guid == guid), None)
+        found = (policy for policy in self.policies.values() if (policy.guid, policy.zone_name) == (guid, zone))
+        return next(found, None)
 
     def list_policies(self, service: str, zone: str = "") -> list[Policy]:
         unknown = dict.fromkeys(("created_by", "updated_by", "update_time"))  # Ranger's list has neither
-        return [replaced(policy, **unknown) for policy in self.policies.values()]
+        return [replaced(policy, **unknown) for policy in self.policies.values() if policy.zone_name == zone]
 
     def _refuse(self, policy: Policy) -> None:
+        if policy.zone_name not in ("", *self.zones):
+            raise RequestRejected("zone", status=400, reason_codes=(NO_SUCH_ZONE,))
         for known in self.policies.values():
-            if known.id == policy.id:
+            if known.id == policy.id or known.zone_name != policy.zone_name:
                 continue
             if known.name == policy.name:
                 raise RequestRejected("name", status=400, reason_codes=(NAME_TAKEN,))
@@ -214,6 +238,20 @@ def item(user: str, *accesses: str, **fields: Any) -> PolicyItem:
     return PolicyItem(users=[user], accesses=[PolicyItemAccess(type=access) for access in accesses], **fields)
 
 
+class Moment(NamedTuple):
+    """What a backup of Ranger has."""
+
+    policies: dict[int, Policy]
+    last: int
+    zones: dict[str, tuple[Row, ...]]
+
+
+def _overlap(one: Row, other: Row) -> bool:
+    """Whether resources may have something in common; our values have a wildcard for `sales` only."""
+    nested = one.keys() <= other.keys() or other.keys() <= one.keys()
+    return nested and one["namespace"][0][0] == other["namespace"][0][0]
+
+
 class World:
     """One seed: lives begin and end, people make their moves, the job runs and is killed."""
 
@@ -236,7 +274,8 @@ class World:
         self.closed_at_restore: set[tuple[EntityId, int]] = set()
         self.is_restoring = False
         self.changed: set[str] = set()
-        self.moments: list[tuple[dict[int, Policy], int]] = []
+        self.moments: list[Moment] = []
+        self.follow = self.ranger.follow = self.rng.random() < 0.3
         self.time = 0
 
     def play(self) -> World:
@@ -253,25 +292,27 @@ class World:
     def tick(self) -> None:
         self.time += 10
         self.ranger.now = self.time
-        self.moments.append((dict(self.ranger.policies), self.ranger.last))
+        self.moments.append(Moment(dict(self.ranger.policies), self.ranger.last, dict(self.ranger.zones)))
 
     # The job
 
     def job(self, kill: int | None = None) -> None:
-        planning = _configured(self.delegate, self.on_deletion)
+        planning = replace(_configured(self.delegate, self.on_deletion), follow_zones=self.follow)
         self.killer.at, self.killer.steps, killed = kill, 0, False
         self.ranger.audited.clear()  # a killed run may have announced what it did not do
         admin: Any = self.ranger
         ledger: Any = self.ledger
+        self.forget_what_went()
         taken = [life for life in self.ledger.rows.values() if self.is_taken(life)]
         self.ranger.refused = {guid for life in taken for guid in guids_of(life)}
         try:
-            seen, self.noticed = look(ledger, admin, planning)
+            zones = zones_of(planning, admin)
+            seen, self.noticed = look(ledger, admin, planning, zones, all_policies(admin, planning.service, zones))
             self.is_restoring |= bool(self.noticed)  # until a run ends that was not killed
             if self.noticed and not self.may_notice:
                 self.ranger.breaches.append(f"law 11: {self.noticed}, but nobody restored it")
             ledger.record(seen)
-            ledger.record(regrants(ledger, admin, planning, admin.list_policies(planning.service)))
+            ledger.record(regrants(ledger, admin, planning, all_policies(admin, planning.service, zones)))
             executor = StepExecutor(1, 0.0)
             pushed = push(ledger, admin, planning, executor=executor, audited=self.audit)
             assert pushed.error is None, pushed.error
@@ -328,12 +369,15 @@ class World:
     # Restores
 
     def policies(self) -> dict[str, Policy]:
-        return {policy.guid: policy for policy in self.ranger.policies.values()}
+        """The policies by guid: of one that is in several zones, that of the job."""
+        ranked = sorted(self.ranger.policies.values(), key=lambda policy: FORMER_LABEL not in policy.policy_labels)
+        return {policy.guid: policy for policy in ranked}
 
-    def restored_to(self, moment: tuple[dict[int, Policy], int]) -> None:
+    def restored_to(self, moment: Moment) -> None:
         """Restore Ranger: people took what the ledger says, but for what looks like a later edit of theirs."""
         before, self.may_notice = self.policies(), True
-        self.ranger.policies, self.ranger.last = dict(moment[0]), moment[1]
+        self.ranger.policies, self.ranger.last = dict(moment.policies), moment.last
+        self.ranger.zones = dict(moment.zones)
         self.changed |= {guid for guid, policy in self.policies().items() if policy is not before.get(guid)}
         for life in self.open_lives():
             guid, on = guid_of(life, "cdap"), granted_resource(life.entity, "cdap")
@@ -348,7 +392,7 @@ class World:
     def run_after(self, before: dict[str, Policy], kill: int | None = None) -> None:
         """Law 11: a run after a restore notices it, unless a single policy is gone, which a person may have deleted."""
         self.tick()
-        applied = {guid_of(life, "cdap"): life for life in self.ledger.lives((State.APPLIED,)) if not life.taken}
+        applied = {guid_of(life, "cdap"): life for life in self.applied()}
         lost = (applied.keys() & before.keys()) - self.policies().keys()
         proven = any(
             policy.id == life.policy_id and (not life.is_open or (policy.version or 0) < life.policy_version)
@@ -371,8 +415,46 @@ class World:
 
     def lost(self) -> frozenset[str]:
         """The guids of policies that are gone although the ledger has them as applied."""
+        return frozenset(guid_of(life, "cdap") for life in self.applied()) - self.policies().keys()
+
+    def applied(self) -> list[Life]:
+        """The lives that the ledger has as applied, and whose policy did not go with its zone."""
         known = [life for life in self.ledger.lives((State.APPLIED,)) if not life.taken]
-        return frozenset(guid_of(life, "cdap") for life in known) - self.policies().keys()
+        return [life for life in known if life.zone in ("", *self.ranger.zones)]
+
+    # Zones
+
+    def zone_of(self, entity: EntityId) -> str:
+        """The zone whose policies decide on an entity."""
+        zones = zones_of(_configured(False, None), cast(Any, self.ranger))
+        return zones.of(entity)
+
+    def make_zone(self, name: str, rows: tuple[Row, ...], was: str = "") -> bool:
+        """Give a zone these resources, unless another one has some of them."""
+        others = [row for zone, taken in self.ranger.zones.items() if zone != was for row in taken]
+        if any(_overlap(row, other) for row in rows for other in others):
+            return False
+        self.ranger.zones.pop(was, None)
+        self.ranger.zones[name] = rows
+        for key, policy in list(self.ranger.policies.items()):
+            if was and was != name and policy.zone_name == was:
+                self.ranger.policies[key] = replaced(policy, zone_name=name, version=(policy.version or 0) + 1)
+        return True
+
+    def drop_zone(self, name: str) -> None:
+        """Delete a zone with its policies, which is no person's edit."""
+        del self.ranger.zones[name]
+        self.ranger.policies = {key: each for key, each in self.ranger.policies.items() if each.zone_name != name}
+
+    def forget_what_went(self) -> None:
+        """What a person took in a zone that went before the next look, nothing shows, once its entity is outside."""
+        for life in self.open_lives():
+            guid, on = guid_of(life, "cdap"), granted_resource(life.entity, "cdap")
+            there = (each for each in self.ranger.policies.values() if each.guid == guid and covers(each, on))
+            is_there = any(FORMER_LABEL not in each.policy_labels for each in there)
+            went = life.zone not in ("", *self.ranger.zones) and not is_there
+            if went and not life.taken and not self.zone_of(life.entity):
+                self.ranger.taken -= guids_of(life)
 
     # Saves of people
 
@@ -607,6 +689,9 @@ def _move_back(world: World, policy: Policy) -> dict[str, Any] | None:
     on = world.ranger.made_on[policy.guid]
     if not any(policy.guid in guids_of(life) for life in world.open_lives()):
         return None  # it is a person's, and so is what it gives
+    theirs = [life for life in world.open_lives() if policy.guid == guid_of(life, "cdap")]
+    if any(policy.zone_name != life.zone for life in theirs):
+        return None  # so it is in another zone, where it looks like one that a restore brought back
     own = {level: PolicyResource(values=[value]) for level, value in on.items()}
     return {"resources": own, "additional_resources": [own] * world.rng.randint(1, 3)}
 
@@ -634,12 +719,83 @@ def _by(tool: Tool) -> Callable[[World], bool]:
 
 def _remove_policy(world: World) -> bool:
     policy = world.some_policy()
-    if policy is None or policy.id is None or world.lost():
+    return policy is not None and _removed(world, policy)
+
+
+def _removed(world: World, policy: Policy) -> bool:
+    if policy.id is None or world.lost():
         return False  # the second one between two looks would be taken for a restore
     world.ranger.author = "Admin"
     world.ranger.delete_policy(policy.id)
     world.ranger.author = JOB
     world._note(policy, None)
+    return True
+
+
+def _zone_made(world: World) -> bool:
+    return world.make_zone(f"zone {world.time}", world.rng.choice(ZONES))
+
+
+def _zone_changed(world: World) -> bool:
+    """A zone is widened, narrowed or moved."""
+    if not world.ranger.zones:
+        return False
+    name = world.rng.choice(list(world.ranger.zones))
+    return world.make_zone(name, world.rng.choice(ZONES), was=name)
+
+
+def _zone_renamed(world: World) -> bool:
+    if not world.ranger.zones:
+        return False
+    name = world.rng.choice(list(world.ranger.zones))
+    return world.make_zone(f"zone {world.time}", world.ranger.zones[name], was=name)
+
+
+def _zone_deleted(world: World) -> bool:
+    if not world.ranger.zones:
+        return False
+    world.drop_zone(world.rng.choice(list(world.ranger.zones)))
+    return True
+
+
+def _rezone(world: World) -> bool:
+    """Somebody moves what waits for a zone into it, perhaps one that just came; the next run sends that."""
+    if world.applied() and world.rng.random() < 0.8:
+        for name in [*world.ranger.zones]:
+            world.drop_zone(name)
+        world.make_zone(f"zone {world.time}", world.rng.choice(ZONES[:3]))
+        world.tick()
+        world.job(kill=world.rng.choice((None, None, world.rng.randint(0, 12))))
+    zones = zones_of(_configured(False, None), cast(Any, world.ranger))
+    moves = [change for name in world.ranger.zones for change in moves_into(name, world.ledger.rows.values(), zones)]
+    world.ledger.record(moves)
+    for life in (change.life for change in moves):  # perhaps what a person took in a zone that has another name now
+        world.ranger.taken -= guids_of(life)
+        world.ranger.asked |= guids_of(life)
+    return bool(moves)
+
+
+def _zone_replaced(world: World) -> bool:
+    """A zone with a grant is renamed or deleted, perhaps after somebody edited or deleted the policy in it."""
+    if not (found := [life for life in world.applied() if life.zone]):
+        world.make_zone(f"zone {world.time}", (ALL_SALES,))
+        _create(world)
+        world.tick()
+        world.job()
+        found = [life for life in world.applied() if life.zone]
+    if not found:
+        return True
+    name = world.rng.choice(found).zone
+    for policy in [each for each in world.ranger.policies.values() if each.zone_name == name][:1]:
+        if world.rng.random() < 0.5:
+            _removed(world, policy)
+        elif world.rng.random() < 0.5:
+            world.save(policy, is_enabled=False)
+    if world.rng.random() < 0.5:
+        return world.make_zone(f"zone {world.time}", world.ranger.zones[name], was=name)
+    world.drop_zone(name)
+    if world.rng.random() < 0.6:
+        world.make_zone(f"zone {world.time}", world.rng.choice(ZONES))
     return True
 
 
@@ -721,6 +877,7 @@ def _written(
         service="cdap",
         resources=resources(entity),
         policy_items=[first],
+        zone_name=world.rng.choice(("", "", *world.ranger.zones)),
         **{"additional_resources": [resources(entity)] * (times - 1), **more},
     )
     world.ranger.author = author
@@ -763,6 +920,8 @@ MOVES: tuple[Callable[[World], bool], ...] = (
         _share_and_delete,
     ),
     *(_narrow, _move_back, _move_back, *map(_by, TOOLS), _retry, _restore),
+    *(_zone_made, _zone_made, _zone_changed, _zone_renamed, _zone_deleted, _zone_replaced, _zone_replaced),
+    *(_rezone, _rezone, _rezone),
 )
 
 
@@ -788,13 +947,37 @@ def breaches(world: World) -> Iterator[str]:
             if newest and covers(newest, on) and _gives(newest, life.creator or ""):
                 yield f"law 11: {life.creator} has {life.entity} by {newest.name}, and is {life.state}: {life.reason}"
         elif not world.is_taken(life) and life.state is not State.SUSPENDED:
-            given = [policy for policy in world.policies_of(life) if covers(policy, on)]
+            yield from _in_zones(world, life)
+            zone = world.zone_of(life.entity)
+            given = [p for p in world.policies_of(life) if covers(p, on) and p.zone_name == zone]
+            if life.waits_for_zone:
+                continue
             if not any(_gives(policy, life.creator or "") for policy in given):
                 yield f"law 7: {life.creator} lacks {life.entity}: {life.state}, {life.reason}"
             newest = next((policy for policy in given if policy.guid == guid_of(life, "cdap")), None)
             delegates = newest and any(i.delegate_admin for i in newest.policy_items if life.creator in i.users)
             if newest and delegates is not world.delegate:
                 yield f"law 7: {life.creator} may pass {life.entity} on is {delegates}, not as set"
+
+
+def _in_zones(world: World, life: Life) -> Iterator[str]:
+    """Breaches about the zone of a grant: it is there alone, or the zone's administrator has not decided yet."""
+    zone, on, who = world.zone_of(life.entity), granted_resource(life.entity, "cdap"), life.creator or ""
+    where = {p.zone_name for p in world.policies_of(life) if covers(p, on) and _gives(p, who)}
+    if not life.waits_for_zone:
+        # One that people moved away, and back, is theirs.
+        ours = {p.zone_name for p in world.policies_of(life) if p.guid == guid_of(life, "cdap")}
+        if others := (where & ours) - {zone}:
+            yield f"law 6: {who} has {life.entity} in {others} as well as in `{zone}`"
+        return
+    went = f"its grant went with zone `{life.zone}`" in life.reason and life.zone not in world.ranger.zones
+    asked = went or not world.follow  # a zone with another name looks like another zone
+    if not zone or zone == life.zone or not asked or f"sync rezone --zone '{zone}'" not in life.reason:
+        yield f"law 7: {who} waits for {life.entity} to be moved into `{zone}`: {life.reason}"
+    if life.policy_id < 0 and not life.copy:
+        yield f"law 7: {who} waits for {life.entity}, which was created in `{zone}`"
+    if zone in where:
+        yield f"law 7: {who} has {life.entity}, although {life.reason}"
 
 
 def _left_on_deleted(world: World) -> Iterator[str]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
 from ranger_cdap.cdap.grant import FORMER_LABEL
 from ranger_cdap.cdap.named_entities import exact_entity
+from ranger_cdap.engine.view import UNZONED
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.tools.policies import change_plan
 from ranger_cdap.tools.roles import role_plan
 from spark_sync.grants import observe, push, rights_of_others, went_back, writer
+from spark_sync.grants import zones as zones_module
 from spark_sync.grants.grant_policy import content_of
 from spark_sync.grants.own_right import OwnRight
 from spark_sync.grants.plan import WITHOUT_GRANT
+from spark_sync.grants.zones import Zones
 from spark_sync.ledger.life import Life, State
 
 Mutant = Callable[[], Any]
@@ -23,16 +27,18 @@ Mutant = Callable[[], Any]
 _as_copy = writer.as_copy
 _observed = observe.observed
 _rest = writer._rest
+_placed = zones_module.placed
+_by_entity = rights_of_others.by_entity
 
 
 def _swap(owner: Any, name: str, new: Any) -> Mutant:
     return lambda: patch.object(owner, name, new)
 
 
-def _everywhere(name: str, new: Any) -> Mutant:
+def _everywhere(name: str, new: Any, *modules: Any) -> Mutant:
     def both() -> ExitStack:
         stack = ExitStack()
-        for module in (push, rights_of_others):
+        for module in modules or (push, rights_of_others):
             stack.enter_context(patch.object(module, name, new))
         return stack
 
@@ -76,6 +82,29 @@ def _nobodys(policy: Any) -> bool:
     return False
 
 
+def _not_followed(life: Life, mine: Any, zones: Any) -> tuple[Life, Any]:
+    return life, next((each for each in mine if each.zone_name == life.zone), None)
+
+
+def _unplaced(life: Life, zones: Zones) -> Life:
+    return life
+
+
+def _outside_only(policies: Any, instance: str) -> Any:
+    return _by_entity([policy for policy in policies if not policy.zone_name], instance)
+
+
+def _unasked(life: Life, zones: Zones) -> Life:
+    return _placed(life, replace(zones, follow=True))
+
+
+def _renamed_is_new(life: Life, zones: Zones) -> Life:
+    if life.zone in zones.names or not zones.follow:
+        return _placed(life, zones)
+    there = _placed(replace(life, zone=UNZONED), zones)
+    return there if there.zone else _placed(life, zones)
+
+
 def _unlabelled(step: Any, ours: Any, written: Any) -> Any:
     rest = _rest(step, ours, written)
     return rest and replaced(rest, policy_labels=[each for each in rest.policy_labels if each != FORMER_LABEL])
@@ -90,6 +119,8 @@ GIVING: Final = frozenset(
     {"add_item", "apply_needed", "beforehand", "denied_beforehand", "grant_rest", "import_sentry", "limited"}
     | {"policies_apply", "roles_apply", "roles_remove", "share_and_delete", "widen"}
 )
+
+ZONES: Final = frozenset({"rezone", "zone_replaced", "zone_changed", "zone_deleted", "zone_made", "zone_renamed"})
 
 PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
     "a policy that was moved counts as ours": (_swap(observe, "covers", lambda *_: True), {"move"}),
@@ -133,5 +164,16 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
         _swap(Life, "is_from_backup", False),
         {"restore"},
     ),
+    "a grant is written outside of zones": (_everywhere("placed", _unplaced, push, zones_module), ZONES),
+    "what went with its zone was taken": (_swap(observe, "followed", _not_followed), ZONES),
+    "a zone over a grant changes nothing": (_swap(observe, "settled", lambda _, after, __: after), ZONES),
+    "a zone over a grant moves it unasked": (_everywhere("placed", _unasked, push, zones_module), ZONES),
+    "a renamed zone without its policy is a new one": (
+        _everywhere("placed", _renamed_is_new, push, zones_module),
+        ZONES,
+    ),
+    "rights of others in zones stay": (_everywhere("by_entity", _outside_only, rights_of_others, observe), ZONES),
+    "a move leaves the old policy": (_swap(writer, "_moved", lambda life, *_: replace(life, moves=False)), ZONES),
+    "a grant ends in its own zone only": (_swap(Zones, "places_of", lambda _, life: (life.zone,)), ZONES),
 }
 """Each with the moves of which one is made in every seed that shows it."""

@@ -27,6 +27,7 @@ from spark_sync.ledger.ledger_version import note_versions
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.drift import Drift, DriftFinding
 from spark_sync.reconcile.reconcile import reconcile
+from spark_sync.reconcile.regrant import regrant
 from spark_sync.report import RunReport
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.grants.fixtures import ALL, Watched, gone, item, life
@@ -170,6 +171,27 @@ def test_the_grant_in_a_zone_ends_with_its_entity(estate: Estate) -> None:
     assert estate.policies() == {}
 
 
+@pytest.mark.parametrize(("on_deletion", "left"), [("report", ["bob"]), ("revoke-exact", [])])
+def test_rights_of_others_in_a_zone_on_a_deleted_entity(estate: Estate, on_deletion: str, left: list[str]) -> None:
+    estate.zone(estate.finance)
+    estate.record(*created(DATASET))
+    estate.run()
+    (ours,) = estate.policies()[estate.finance]
+    theirs = replaced(
+        ours, id=None, guid="", name="theirs", additional_resources=[], policy_items=[item("bob", "read")]
+    )
+    estate.ranger.admin.create_policy(theirs)
+    ledger = ledger_of(estate.settings)
+    ledger.record([LedgerChange(None, gone(estate.lives()[DATASET]))])
+    note_versions(ledger)
+    estate.run(on_deletion=on_deletion)
+    estate.run(on_deletion=on_deletion)
+    assert ("user `bob`" in estate.lives()[DATASET].reason) == bool(left)
+    listed = estate.ranger.admin.list_policies(estate.ranger.service, estate.finance)
+    (there,) = (policy for policy in listed if policy.name == "theirs")
+    assert [user for each in there.policy_items for user in each.users] == left
+
+
 def test_grants_of_a_zone_that_goes_are_written_outside_again(estate: Estate) -> None:
     estate.zone(estate.finance)
     estate.record(*created(*INSIDE))
@@ -264,8 +286,40 @@ def test_an_entity_whose_zone_is_uncertain_is_blocked_until_it_is_certain(
         (waiting,) = estate.run(odd).waiting
         assert (waiting.state, waiting.reason[:14]) == (State.BLOCKED, reason)
         assert estate.policies() == {}
+    estate.zone(estate.finance)  # what was never granted is not asked about
     estate.run()
     assert estate.check() == {DATASET}
+
+
+@pytest.mark.parametrize("zones", ["ask", "follow"])
+def test_a_grant_that_went_with_its_zone_says_so_and_waits(estate: Estate, zones: str) -> None:
+    estate.zone(estate.finance)
+    estate.record(*created(*INSIDE))
+    estate.run()
+    estate.drop(estate.finance)
+    estate.zone(estate.money)  # or finance by another name, in which a person deleted the policies
+    for _ in range(2):
+        report = estate.run(zones=zones)
+        assert {each.entity for each in report.waiting} == {*INSIDE}
+        for each in report.waiting:
+            assert each.reason == (
+                f"zone {estate.money}: its grant went with zone `{estate.finance}`;"
+                f" `ranger-cdap sync rezone --zone {estate.money}` writes it there"
+            )
+        assert estate.check() == set()
+    assert len(regrant(estate.settings, zone=estate.money, send=True).outcomes) == 3
+    assert estate.check() == {*INSIDE}
+
+
+def test_a_run_reads_the_zones_once(estate: Estate) -> None:
+    estate.zone(estate.finance)
+    estate.record(*created(*INSIDE))
+    ranger = Watched(estate.ranger.sync)
+    estate.run(ranger=ranger)
+    estate.zone(estate.finance, "fin1")
+    for count in (1, 2):
+        assert ranger.names.count("security_zones") == count
+        estate.run(ranger=ranger)
 
 
 def test_rezone_shows_and_moves_what_waits_for_a_zone(

@@ -10,6 +10,7 @@ from typing import Any
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
+from spark_sync.grants.observe import Look, look
 from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest, policy_rest
@@ -17,6 +18,7 @@ from spark_sync.grants.push import Pushed, push
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import carry_out
+from spark_sync.grants.zones import all_policies, zones_of
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, Life, State
@@ -187,3 +189,9 @@ def push_by(configured: Settings, ledger: MemoryLedger, by: PolicyRest | None = 
 
 def states(found: Pushed) -> list[State]:
     return [outcome.life.state for outcome in found.outcomes]
+
+
+def look_at(ledger: Any, ranger: Any, planning: PlanSettings) -> Look:
+    """Look at Ranger as a run does."""
+    zones = zones_of(planning, ranger)
+    return look(ledger, ranger, planning, zones, all_policies(ranger, planning.service, zones))

@@ -17,7 +17,6 @@ from ranger_cdap.errors import AdminUnreachable, PluginError, RequestRejected
 from ranger_cdap.ranger.client.connection import AdminConnection
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants import observe
 from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, content_of, guid_of, listed, overwritten
 from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, former_contents, plan
 from spark_sync.grants.plan_settings import plan_settings
@@ -36,6 +35,7 @@ from tests.spark_sync.grants.fixtures import (
     gone,
     item,
     life,
+    look_at,
     pushed,
     resource,
     send,
@@ -219,7 +219,7 @@ def test_what_a_person_gives_back_after_a_doubt_is_brought_up_to_date(ranger: Ra
     ledger = MemoryLedger([applied])
 
     def look() -> None:
-        seen = observe.look(ledger, ranger.sync, planning).changed  # type: ignore[arg-type]
+        seen = look_at(ledger, ranger.sync, planning).changed
         ledger.record(seen)
 
     if not blocked:

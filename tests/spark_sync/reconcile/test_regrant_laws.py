@@ -23,7 +23,6 @@ from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSetti
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 from spark_sync.grants.grant_policy import content_of, guid_of
-from spark_sync.grants.observe import look
 from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.push import push
@@ -38,7 +37,7 @@ from spark_sync.reconcile.drift import Drift, Facts, drift_of, survey
 from spark_sync.reconcile.overrides import assign, forget, retry
 from spark_sync.reconcile.regrant import regrants
 from spark_sync.reconcile.repair import RepairAction, repair_all
-from tests.spark_sync.grants.fixtures import MemoryLedger, item
+from tests.spark_sync.grants.fixtures import MemoryLedger, item, look_at
 from tests.spark_sync.reconcile.drift_fixtures import RangerInMemory, changed
 
 ENTITIES: Final = (
@@ -299,7 +298,7 @@ class Regrants(RuleBasedStateMachine):
 
     def regrant(self) -> None:
         configured = self.configured
-        seen = look(self.ledger, self.ranger, configured.planning).changed
+        seen = look_at(self.ledger, self.ranger, configured.planning).changed
         self.ledger.record(seen)
         policies = self.ranger.list_policies(configured.planning.service)
         self.ledger.record(regrants(self.ledger, self.ranger, configured.planning, policies))
