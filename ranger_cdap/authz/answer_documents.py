@@ -11,10 +11,10 @@ from ranger_cdap.cdap.requirements import requirement_sentences
 
 
 def verdict(answer: Answer) -> str:
-    """Return `allowed` or `denied`, and mention where it is not enforced."""
+    """Return `allowed`, `denied` or `undecided`, and mention where it is not enforced."""
     if not answer.enforced:
         return "allowed, because it is not enforced"
-    return "allowed" if answer.allowed else "denied"
+    return "allowed" if answer.allowed else "undecided" if answer.undecided else "denied"
 
 
 def as_document(answer: Answer, lacked: Sequence[Missing] | None = None) -> dict[str, object]:
@@ -23,6 +23,7 @@ def as_document(answer: Answer, lacked: Sequence[Missing] | None = None) -> dict
         "allowed": answer.allowed,
         "enforced": answer.enforced,
         "ready": answer.ready,
+        **({"undecided": True} if answer.undecided else {}),
         "user": answer.person,
         "operation": answer.operation,
         "entity": str(answer.entity),

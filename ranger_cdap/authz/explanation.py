@@ -17,7 +17,7 @@ from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.profile import ACTIONS, ANY, VISIBLE
 from ranger_cdap.engine import AccessRequest, Decision, PolicyEngine, TraceEntry
-from ranger_cdap.engine.view import DENY_ALL_ELSE, UNREADABLE_ZONE, UNZONED
+from ranger_cdap.engine.view import DENY_ALL_ELSE, NO_ZONES_KNOWN, UNREADABLE_ZONE, UNZONED
 
 _SUPER_USER: Final = "superuser"
 _SILENT: Final = "says nothing"
@@ -95,6 +95,8 @@ class Explainer:
             if (items := self._items(examined, entry.policy_id, ALLOW_EXCEPTIONS))
         }
         zone = _zone(examined.decision)
+        if examined.decision.reason == NO_ZONES_KNOWN:
+            return Explanation(examined, NO_ZONES_KNOWN, "name the zones, as in `FILE,zones.json` or `FILE,ranger:`")
         give = f"add {_privilege(examined)} for {self._name(examined)} to a policy{zone} on {examined.entity}"
         if not excepting:
             unheld = [

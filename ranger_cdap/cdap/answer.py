@@ -17,6 +17,7 @@ from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.plan import required_privileges, unnamed
 from ranger_cdap.cdap.profile import ANY, VISIBLE, Operation, Privilege
 from ranger_cdap.engine import NO_POLICY, Decision, NamedValues
+from ranger_cdap.engine.view import NO_ZONES_KNOWN
 from ranger_cdap.errors import InvalidInput
 
 Ask = Callable[[str, EntityId, str], Decision]
@@ -113,6 +114,13 @@ class Answer(msgspec.Struct, frozen=True):
         return tuple([Missing(e.person, e.actions, e.entity, e.capacity) for e in self.decided_by if not e.held])
 
     @property
+    def undecided(self) -> bool:
+        """Return true if it is open what the policies say, because they come without the security zones they name."""
+        return (
+            self.enforced and not self.allowed and any(all(map(_may_be_held, one)) for one in self.alternatives if one)
+        )
+
+    @property
     def conditional(self) -> bool:
         """Return true if the same policies may decide differently at another time or from another address."""
         return any(e.decision.conditional for evaluated in self.alternatives for e in evaluated)
@@ -131,6 +139,10 @@ def is_allowed(decision: Decision) -> bool:
 def is_undecided(decision: Decision) -> bool:
     """Return true if no policy applies: Ranger reports that as a determined denial by no policy."""
     return not decision.allowed and decision.policy_id == decision.policy_version == NO_POLICY and not decision.reason
+
+
+def _may_be_held(evaluated: EvaluatedPrivilege) -> bool:
+    return evaluated.held or evaluated.decision.reason == NO_ZONES_KNOWN
 
 
 def compose(
@@ -227,7 +239,7 @@ def evaluate_privilege(
     inherits: bool = False,
     capacity: str = "requesting",
 ) -> EvaluatedPrivilege:
-    """Evaluate a privilege; one action suffices: the first that is allowed decides, else the first that is denied.
+    """Evaluate a privilege; one action suffices: the first that is allowed decides, else the first that may be held.
 
     `inherits`: an ancestor's decision counts where none of the entity itself applies.
 
@@ -244,7 +256,7 @@ def evaluate_privilege(
         evaluated = EvaluatedPrivilege(entity, actions, action, decision, person, capacity, decided_on)
         if is_allowed(decision):
             return evaluated
-        first = first or evaluated
+        first = evaluated if first is None or (not _may_be_held(first) and _may_be_held(evaluated)) else first
     if first is None:
         raise InvalidInput("a privilege without actions")
     return first

@@ -32,7 +32,7 @@ from ranger_cdap.errors import InvalidInput, NotReady
     exits={
         ExitCode.OK: "allowed",
         ExitCode.NO: "denied",
-        ExitCode.NOT_READY: MEANINGS[ExitCode.NOT_READY],
+        ExitCode.NOT_READY: f"{MEANINGS[ExitCode.NOT_READY]}, or they are undecided without their security zones",
     },
 )
 @check_arguments
@@ -84,7 +84,7 @@ def check(
                 invocation.messages.print(f"note: {note}")
     if not answer.ready:
         raise NotReady(answer.reason.removeprefix("not ready: "))
-    context.exit(ExitCode.OK if answer.allowed else ExitCode.NO)
+    context.exit(ExitCode.OK if answer.allowed else ExitCode.NOT_READY if answer.undecided else ExitCode.NO)
 
 
 def _show(invocation: Invocation, answer: Answer, lacked: Sequence[Missing] | None = None) -> None:

@@ -6,10 +6,10 @@ import dataclasses
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, TypeVar
 
 import click
 import msgspec
@@ -18,22 +18,34 @@ from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.eval_request import EvalAnswer, EvalError, read_request, to_access_request, to_answer
 from ranger_cdap.cli.exit_codes import ExitCode
-from ranger_cdap.cli.files import decoded, read_file, read_policies, reading, usable
+from ranger_cdap.cli.files import decoded, reading, usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.policy_files import POLICIES, POLICIES_HELP, WITHOUT_TAGS
+from ranger_cdap.cli.policy_files import EMPTY, WHICH, WHICH_HELP, WITHOUT_TAGS, PolicyFiles
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import InvalidInput, reason
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
+from ranger_cdap.ranger.files.policy_file import whole_tags
+from ranger_cdap.ranger.refresh.documents import pieces
 from ranger_cdap.ranger_model.decode import (
     decode_roles,
     decode_service_policies,
-    decode_service_tags,
     decode_user_store,
 )
 from ranger_cdap.ranger_model.download import UserStore
-from ranger_cdap.ranger_model.json_text import Undecodable, decode
+from ranger_cdap.ranger_model.json_text import Undecodable, decode, decode_or_none
 from ranger_cdap.ranger_model.tag import ServiceTags
+
+_T = TypeVar("_T")
+
+
+class _Tagged(msgspec.Struct):
+    """The part of a request that says its tags."""
+
+    tags: list[Any] = []
+
+
+_tagged = msgspec.json.Decoder(_Tagged)
 
 # Keys of the plugin's configuration, after `ranger.plugin.` or `ranger.plugin.<service type>.`.
 NAME_LISTS = {
@@ -64,7 +76,7 @@ ONLY_RANGER_GROUPS = "use.only.rangerGroups"
     ),
     exits={ExitCode.OK: "every line was evaluated", ExitCode.ERROR: "a line could not be read, or the command failed"},
 )
-@click.option("--policies", type=POLICIES, metavar="PATH", required=True, help=f"{POLICIES_HELP}.")
+@click.option("--policies", "files", type=WHICH, metavar="WHICH", required=True, help=WHICH_HELP)
 @click.option(
     "--requests", type=FILE, metavar="FILE", required=True, help="Requests as JSON lines; `-` is standard input."
 )
@@ -89,7 +101,7 @@ ONLY_RANGER_GROUPS = "use.only.rangerGroups"
 @pass_invocation
 def evaluate(
     invocation: Invocation,
-    policies: Path,
+    files: PolicyFiles,
     requests: Path,
     roles: Path | None,
     tags: Path | None,
@@ -99,33 +111,33 @@ def evaluate(
     compatibility: Literal["safe", "ranger"],
     out: Path | None,
 ) -> int:
-    """Evaluate requests against policies from a file; nothing is downloaded, cached or audited.
+    """Evaluate requests against policies; nothing is cached or audited.
 
     Each line of the output answers one line of the input, in order, as JSON; docs/reference/eval.md lists the fields.
     The exit code does not depend on the decisions. It is 1 if a line could not be read; its answer is then an error.
-    Problems with policies are reported on standard error. Without --tags, a resource has only the tags named in its
-    request, and a warning is printed if there are tag policies. `safe` evaluates conditions of plugins and conditions
-    in JavaScript; `ranger` answers like Java without JavaScript.
+    Problems with policies are reported on standard error. Without tags, a resource has only those named in its request,
+    and a warning is printed if there are tag policies and a request names no tag. `safe` evaluates conditions of
+    plugins and conditions in JavaScript; `ranger` answers like Java without JavaScript.
     """
     keys = dict(map(_key_and_value, conf))
     options = read_options(keys, compatibility)
-    with usable(policies):
-        download = decode_service_policies(read_policies(policies))
-        if download.tag_policies is not None and tags is None:
-            invocation.messages.print(WITHOUT_TAGS)
+    with usable(Path(str(files))):
+        found = files.read(invocation)
+        download = decode_service_policies(b"".join(pieces(found.policies)))
+        given = _given(tags, whole_tags, found.tags)
+        lacks_tags = download.tag_policies is not None and given is None
         if options.fail_closed:
             options = dataclasses.replace(options, conditions=condition_factories(plugin_manager()))
-        store = decoded(userstore, decode_user_store) if userstore else None
+        store = _given(userstore, decode_user_store, found.users)
         engine = PolicyEngine.build(
             download,
-            roles=decoded(roles, decode_roles) if roles else None,
-            tags=decoded(tags, decode_service_tags) if tags else ServiceTags(service_name=download.service_name),
+            roles=_given(roles, decode_roles, found.roles),
+            tags=given or ServiceTags(service_name=download.service_name),
             attributes=store,
             options=options,
         )
     if deltas:
-        with usable(deltas):
-            engine = engine.with_deltas(decode_service_policies(read_file(deltas)))
+        engine = decoded(deltas, lambda content: engine.with_deltas(decode_service_policies(content)))
     for problem in engine.problems:
         invocation.messages.print(f"warning: {problem}")
     encode = msgspec.json.Encoder().encode
@@ -133,12 +145,22 @@ def evaluate(
         failed = 0
         for line in lines:
             if line.strip():
+                if lacks_tags and not (decode_or_none(line, _tagged) or _Tagged()).tags:
+                    invocation.messages.print(WITHOUT_TAGS)
+                    lacks_tags = False
                 answered = answer(engine, store or UserStore(), line)
                 failed += isinstance(answered, EvalError)
                 answers.write(encode(answered) + b"\n")
     if failed:
         invocation.messages.print(f"lines that could not be read: {failed}; their answers say why")
     return ExitCode.ERROR if failed else ExitCode.OK
+
+
+def _given(path: Path | None, decode: Callable[[bytes], _T], otherwise: bytes | None) -> _T | None:
+    """Return the download of an option, else that which accompanies the policies, else None."""
+    if path is not None:
+        return decoded(path, decode)
+    return None if otherwise in (None, EMPTY) else decode(otherwise or EMPTY)
 
 
 def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> EvalAnswer | EvalError:

@@ -10,11 +10,10 @@ from typing import Any, BinaryIO, TypeVar
 
 from ranger_cdap.config.named_file import open_named
 from ranger_cdap.errors import InvalidInput, PolicySetError, reason
-from ranger_cdap.ranger.changes.saved_policy import saved_download
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger.files.policy_directory import read_directory
-from ranger_cdap.ranger.files.policy_file import collection_of, download_of
-from ranger_cdap.ranger.files.strict_text import parse_text
+from ranger_cdap.ranger.files.policy_file import policies_of
+from ranger_cdap.ranger.files.strict_text import other_content, parse_text
 
 Decoded = TypeVar("Decoded")
 Report = Callable[[str], object]
@@ -54,24 +53,8 @@ def decoded(path: Path, decode: Callable[[bytes], Decoded]) -> Decoded:
         InvalidInput: it cannot be read, or is not such a download.
     """
     content = read_file(path)
-    try:
+    with naming(path, content):
         return decode(content)
-    except PolicySetError as e:
-        raise InvalidInput(f"`{path}` cannot be used: {e}") from None
-
-
-def checked(path: Path, decode: Callable[[bytes], object]) -> bytes:
-    """Return the content of a file with a download, decoded once so that an error names this file and no other.
-
-    Raises:
-        InvalidInput: it cannot be read, or is not such a download.
-    """
-
-    def look(content: bytes) -> bytes:
-        decode(content)
-        return content
-
-    return decoded(path, look)
 
 
 @contextmanager
@@ -87,36 +70,22 @@ def usable(path: Path) -> Iterator[None]:
         raise InvalidInput(f"`{path}` cannot be used: {e}") from None
 
 
-def read_policies(path: Path, service: str = "", report: Report | None = None) -> bytes:
-    """Return a policy download: that of the file, or one made of other forms or of a directory of policies.
+def read_policies(path: Path, service: str = "") -> bytes | PolicyCollection:
+    """Return the policies of a file in any form or of a directory: a policy download as it is, others as a collection.
 
-    `service` is the name of their service if they name none. With `report` the policies are as Ranger Admin would save
-    them, and it gets what changed.
-
-    Raises:
-        InvalidInput: it cannot be read, or is neither; the message names the file.
-    """
-    if path.is_dir():
-        collection = read_directory(path)
-        found = _named(path, lambda: collection.download(service))
-    else:
-        content = read_file(path)
-        found = _named(path, lambda: download_of(content, path.suffix, service))
-    return found if report is None else reported(path, _named(path, lambda: saved_download(found)), report)
-
-
-def read_collection(path: Path, report: Report | None = None) -> PolicyCollection:
-    """Return the policies of a directory or of a file in any form; `report` is that of `read_policies`.
+    With `service` they are those of the service of this name.
 
     Raises:
-        InvalidInput: it cannot be read, or is none of these; the message names the file.
+        InvalidInput: it cannot be read, or has no such policies; the message names the file.
     """
-    if path.is_dir():
-        found = read_directory(path)
-    else:
+    if not path.is_dir():
         content = read_file(path)
-        found = _named(path, lambda: collection_of(content, path.suffix))
-    return found if report is None else reported(path, _named(path, found.as_saved), report)
+        with naming(path, content):
+            return policies_of(content, path.suffix, service)
+    found = read_directory(path)
+    if service not in ("", found.service.service):
+        raise InvalidInput(f"`{path}` has the policies of service `{found.service.service}`, not of `{service}`")
+    return found
 
 
 def read_json(path: Path) -> Any:
@@ -126,21 +95,21 @@ def read_json(path: Path) -> Any:
         InvalidInput: it cannot be read, or is not JSON; the message names the file.
     """
     content = read_file(path)
-    return _named(path, lambda: parse_text(content, ".json"))
+    with naming(path, content):
+        return parse_text(content, ".json")
 
 
-def reported(path: Path, saved: tuple[Decoded, tuple[str, ...]], report: Report) -> Decoded:
-    """Return policies as Ranger Admin would save them, after a note about each change."""
-    for change in saved[1]:
-        report(f"note: `{path}`: {change}")
-    return saved[0]
+@contextmanager
+def naming(path: Path, content: bytes = b"{}") -> Iterator[None]:
+    """Name the file in errors inside this block, and what its content is if that is no text of JSON or YAML.
 
-
-def _named(path: Path, read: Callable[[], Decoded]) -> Decoded:
+    Raises:
+        InvalidInput: instead of PolicySetError and of one without the file.
+    """
     try:
-        return read()
+        yield
     except (InvalidInput, PolicySetError) as e:
-        raise InvalidInput(f"`{path}` cannot be used: {e}") from None
+        raise InvalidInput(f"`{path}` cannot be used: {other_content(content) or e}") from None
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -1,57 +1,50 @@
 """Which policies: the one grammar by which commands name them, and an authorizer that decides by them.
 
 `FILE` and `DIR` in any form of policies; `ranger:` for those of Ranger Admin now; `history:7d` for those that this host
-used at a time; `cache:` for those it has cached, or `cache:DIR` for a copy of a plugin's cache. A file of policies may
-be followed by downloads of the rest, `policies.json,roles.json,tags.json,users.json`, identified by their content.
+used at a time; `cache:` for those it has cached, or `cache:DIR` for a copy of a plugin's cache. A file or directory may
+be followed by the rest, `policies.json,roles.json,tags.json,users.json,zones.json`, identified by their content; by
+`ranger:`, which has all that is not named; and by `service=NAME`, the one of several services that is meant.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
-import msgspec
 from click.shell_completion import CompletionItem
+from msgspec import structs
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import Decider, other_service_type
-from ranger_cdap.cli.files import Report, checked, decoded, read_policies, usable
+from ranger_cdap.cli.files import Report, decoded, naming, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import moment_of
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
+from ranger_cdap.errors import InvalidInput, NotReady
+from ranger_cdap.ranger.changes.saved_policy import saved_download
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger.client.versions import NO_VERSION
+from ranger_cdap.ranger.files.policy_collection import PolicyCollection
+from ranger_cdap.ranger.files.policy_file import ZONES, accompanying, zones_of
 from ranger_cdap.ranger.refresh.cache import PolicyCache, command_downloader
-from ranger_cdap.ranger.refresh.documents import Documents, needs_tags
+from ranger_cdap.ranger.refresh.documents import Documents, needs_tags, pieces
 from ranger_cdap.ranger.refresh.fixed import documents
 from ranger_cdap.ranger.refresh.history import policies_at
-from ranger_cdap.ranger_model.decode import decode_roles, decode_service_tags, decode_user_store
-from ranger_cdap.ranger_model.json_text import decode
 
-POLICIES: Final = click.Path(path_type=Path)
-"""A file or a directory of policies."""
-POLICIES_HELP: Final = "A policy download, a plugin's cache file, an export, a list or a directory of policies"
+WHICH_HELP: Final = "FILE or DIR of policies, `ranger:`, `history:7d` or `cache:`."
 WITHOUT_TAGS: Final = "warning: there are tag policies, but without a tag download no resource carries a tag"
 EMPTY: Final = b"{}"
 """Download of roles or tags that are not given."""
 RANGER, HISTORY, CACHE = "ranger:", "history:", "cache:"
 _SERVICES: Final = ("https://", "http://")
-_BESIDE: Final[dict[str, tuple[str, Callable[[bytes], object]]]] = {
-    "rangerRoles": ("roles", decode_roles),
-    "roleVersion": ("roles", decode_roles),
-    "serviceResources": ("tags", decode_service_tags),
-    "tagVersion": ("tags", decode_service_tags),
-    "userGroupMapping": ("users", decode_user_store),
-    "userAttrMapping": ("users", decode_user_store),
-}
-"""What tells a download of something else, its kind, and its decoder."""
+_SERVICE: Final = "service="
+_Saved = TypeVar("_Saved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +63,10 @@ class PolicyFiles:
             return None
         return Path(self.name if Path(self.name).exists() else self.name.split(",")[0])
 
-    def read(self, invocation: Invocation, report: Report | None = None) -> Documents:
-        """Return the policies with what belongs to them; `report` is that of `read_policies`.
+    def read(self, invocation: Invocation, report: Report | None = None, there: Documents | None = None) -> Documents:
+        """Return the policies with what belongs to them, as far as files do not say it as it is `there`.
+
+        With `report` the policies of files are as Ranger Admin would save them, and it gets what changed.
 
         Raises:
             InvalidInput: they cannot be read, or have other content.
@@ -85,24 +80,55 @@ class PolicyFiles:
             return self._historic(settings)
         if self.name.startswith(CACHE):
             return self._cached(invocation)
+        service, names = self._accompanied()
+        if RANGER in names:
+            names.remove(RANGER)
+            there = ranger_documents(settings)
+        more = _accompanying(names)
+        return self._of_files(settings, service, more, report, there)
+
+    def collection(self, invocation: Invocation, report: Report) -> PolicyCollection:
+        """Return the policies as `read` does, without their ids."""
+        path, service = self.path, self._accompanied()[0]
+        if path is None:
+            return PolicyCollection.of_download(b"".join(pieces(self.read(invocation).policies)))
+        found = read_policies(path, service)
+        with naming(path):
+            found = found if isinstance(found, PolicyCollection) else PolicyCollection.of_download(found)
+            return _reported(path, found.as_saved(), report)
+
+    def _of_files(
+        self,
+        settings: Settings,
+        service: str,
+        more: Mapping[str, bytes],
+        report: Report | None,
+        there: Documents | None,
+    ) -> Documents:
         assert self.path is not None
-        beside = self.beside()
-        with usable(self.path):
-            return documents(read_policies(self.path, settings.ranger.service, report), **beside)
+        found, own = read_policies(self.path, service), settings.ranger.service
+        with naming(self.path):
+            if isinstance(found, PolicyCollection):
+                if zones := more.get(ZONES):
+                    found = found.with_zones(zones_of(zones), service or own)
+                if there is not None:
+                    whole = PolicyCollection.of_download(b"".join(pieces(there.policies)), keeps_definition=True)
+                    found = found.within(whole, keeps_grants=self.path.is_dir())  # an exported one has no grants
+                found = found.download(service or own)
+            elif ZONES in more:
+                raise InvalidInput("a policy download comes with its security zones; give no others")
+            if report is not None:
+                found = _reported(self.path, saved_download(found), report)
+            read = documents(found, more.get("roles"), more.get("tags"), more.get("users"))
+        return read if there is None else completed(read, there)
 
-    def beside(self) -> dict[str, bytes]:
-        """Return the downloads that accompany policies, by kind.
-
-        Raises:
-            InvalidInput: a file cannot be read, or is not such a download or the second of its kind.
-        """
-        found: dict[str, bytes] = {}
-        for name in self.name.split(",")[1:] if str(self.path) != self.name else ():
-            kind, content = _beside(name)
-            if kind in found:
-                raise InvalidInput(f"`{name}` is a second download of {kind}; give one")
-            found[kind] = content
-        return found
+    def _accompanied(self) -> tuple[str, list[str]]:
+        """Return the service that is chosen, and the names of what accompanies the policies."""
+        names = [] if str(self.path) == self.name else self.name.split(",")[1:]
+        chosen = [name.removeprefix(_SERVICE) for name in names if name.startswith(_SERVICE)]
+        if len(chosen) > 1:
+            raise InvalidInput(f"`{self}` names two services; name one")
+        return "".join(chosen), [name for name in names if not name.startswith(_SERVICE)]
 
     def _historic(self, settings: Settings) -> Documents:
         directory, now = settings.plugin.history_dir, time.time_ns() // 1_000_000
@@ -162,7 +188,7 @@ def policy_files(command: Callable[..., Any]) -> Callable[..., Any]:
         "files",
         type=WHICH,
         metavar="WHICH",
-        help="FILE or DIR of policies, `ranger:`, `history:7d` or `cache:`; default: the policies that this host uses.",
+        help=f"{WHICH_HELP.removesuffix('.')}; default: the policies that this host uses.",
     )(command)
 
 
@@ -234,15 +260,34 @@ def ranger_documents(settings: Settings) -> Documents:
     return documents(policies, roles, tags, users)
 
 
-def _beside(name: str) -> tuple[str, bytes]:
-    """Return the kind and content of a download that accompanies policies."""
-    path = Path(name)
-    members = decoded(path, _members)
-    for member, (kind, read) in _BESIDE.items():
-        if member in members:
-            return kind, checked(path, read)
-    raise InvalidInput(f"`{path}` is no download of roles, tags or users, which may follow a file of policies")
+def completed(one: Documents, by: Documents) -> Documents:
+    """Return documents with the roles, tags and users of others, as far as they have none."""
+    tags = one.tags
+    if tags in (None, EMPTY):
+        tags = (by.tags or EMPTY) if needs_tags(b"".join(pieces(one.policies))) else None
+    return structs.replace(
+        one, roles=by.roles if one.roles == EMPTY else one.roles, tags=tags, users=one.users or by.users
+    )
 
 
-def _members(content: bytes) -> dict[str, msgspec.Raw]:
-    return decode(content, dict[str, msgspec.Raw], lambda why: PolicySetError(f"not a JSON object: {why}"))
+def _reported(path: Path, saved: tuple[_Saved, tuple[str, ...]], report: Report) -> _Saved:
+    """Return policies as Ranger Admin would save them, after a note about each change."""
+    for change in saved[1]:
+        report(f"note: `{path}`: {change}")
+    return saved[0]
+
+
+def _accompanying(names: Iterable[str]) -> dict[str, bytes]:
+    """Return the content of files that accompany policies, by kind.
+
+    Raises:
+        InvalidInput: one cannot be read, or is no such document or the second of its kind.
+    """
+    found: dict[str, bytes] = {}
+    for name in names:
+        path = Path(name)
+        kind, content = decoded(path, accompanying)
+        if kind in found:
+            raise InvalidInput(f"`{path}` is a second download of {kind}; give one")
+        found[kind] = content
+    return found

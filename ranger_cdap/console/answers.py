@@ -20,10 +20,10 @@ from ranger_cdap.console.uploads import UploadedFile
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
 from ranger_cdap.ranger.changes.saved_policy import saved_download
-from ranger_cdap.ranger.files.policy_file import download_of
-from ranger_cdap.ranger.refresh.documents import Documents
+from ranger_cdap.ranger.files.policy_collection import PolicyCollection
+from ranger_cdap.ranger.files.policy_file import policies_of
+from ranger_cdap.ranger.refresh.documents import Documents, pieces
 from ranger_cdap.ranger.refresh.fixed import documents
-from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.impact import impact
 from ranger_cdap.tools.analysis.impact_rows import impact_rows
@@ -158,15 +158,14 @@ def _in_file(file: bytes, name: str, current: Documents, service: str) -> tuple[
         InvalidInput: it has no policies that can be used, or those of another service.
     """
     try:
-        download, changes = saved_download(download_of(file, PurePath(name).suffix, service))
-        own = decode_service_policies(download).service_name
+        found = policies_of(file, PurePath(name).suffix, service)
+        if isinstance(found, PolicyCollection):
+            there = PolicyCollection.of_download(b"".join(pieces(current.policies)), keeps_definition=True)
+            found = found.within(there).download(service)
+        download, changes = saved_download(found)
         read = documents(download, current.roles, current.tags)
     except (InvalidInput, PolicySetError) as e:
         raise InvalidInput(f"`{name}` cannot be used: {e}") from None
-    if own not in ("", service):
-        raise InvalidInput(
-            f"`{name}` cannot be used: its policies belong to service `{own}`, and those in effect to `{service}`"
-        )
     return read, changes
 
 

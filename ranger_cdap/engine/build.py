@@ -14,12 +14,12 @@ from ranger_cdap.engine.compiled.names import NameTransformation, name_transform
 from ranger_cdap.engine.compiled.options import AUDIT_FILTERS, EngineOptions, privileged
 from ranger_cdap.engine.compiled.policy import PolicyCompiler
 from ranger_cdap.engine.compiled.roles import RoleTable
-from ranger_cdap.engine.compiled.service_def import ServiceModel, compile_service_def
+from ranger_cdap.engine.compiled.service_def import compile_service_def
 from ranger_cdap.engine.decide.audit_filter import CompiledFilter, compile_filters
 from ranger_cdap.engine.decide.tags import TagRepository, TagTable, policy_for_component, service_def_for_component
 from ranger_cdap.engine.lookup.delta import apply_changes, apply_to_list, read_changes
 from ranger_cdap.engine.lookup.repository import PolicyRepository
-from ranger_cdap.engine.lookup.zones import DENY_ALL, UNREADABLE_ZONE, ZoneTable
+from ranger_cdap.engine.lookup.zones import DENY_ALL, UNKNOWN_ZONE, UNREADABLE_ZONE, ZoneTable
 from ranger_cdap.engine.model.problem import PolicyIssue, Problem, ProblemCode, download_problems
 from ranger_cdap.engine.view import EngineView
 from ranger_cdap.errors import PolicySetError
@@ -104,7 +104,7 @@ def build_state(
         compiler=compiler,
         tag_compiler=tag_compiler,
         default=default,
-        zones=_with_unreadable_zone(zones, zone_table, compiler, model),
+        zones=_with_more_zones(zones, zone_table, compiler, policies.zones_known),
         zone_table=zone_table,
         tag_zones=_tag_zones(policies),
         tag_repository=tag_repository,
@@ -216,14 +216,19 @@ def _changed_zones(
     return zones
 
 
-def _with_unreadable_zone(
-    zones: Mapping[str, PolicyRepository], table: ZoneTable, compiler: PolicyCompiler, model: ServiceModel
+def _with_more_zones(
+    zones: Mapping[str, PolicyRepository], table: ZoneTable, compiler: PolicyCompiler, known: bool
 ) -> Mapping[str, PolicyRepository]:
-    """Add the zone that denies everything where the resource of a zone is unreadable."""
+    """Add a zone without policies if zones are not known, or that which denies all if a zone's resource is unreadable.
+
+    Such a zone without policies may be there whatever zones policies name.
+    """
+    if not known:
+        return {**zones, UNKNOWN_ZONE: PolicyRepository(PolicyEntries((), frozenset()), compiler.model)}
     if not table.issues or not compiler.fail_closed:
         return zones
     deny_all = PolicyEntry.of(msgspec.Raw(b"null"), DENY_ALL, DENY_ALL.resources, compiler, DENY_ALL)
-    return {**zones, UNREADABLE_ZONE: PolicyRepository(PolicyEntries((deny_all,), frozenset()), model)}
+    return {**zones, UNREADABLE_ZONE: PolicyRepository(PolicyEntries((deny_all,), frozenset()), compiler.model)}
 
 
 def _has_tag_enricher(policies: ServicePolicies) -> bool:

@@ -43,7 +43,7 @@ from ranger_cdap.engine.lookup.named_values import NamedValues, OpenResource, na
 from ranger_cdap.engine.lookup.repository import PolicyRepository, is_empty
 from ranger_cdap.engine.lookup.resource_cache import ordered
 from ranger_cdap.engine.lookup.resources_below import resources_below
-from ranger_cdap.engine.lookup.zones import UNZONED
+from ranger_cdap.engine.lookup.zones import NO_ZONES_KNOWN, UNZONED
 from ranger_cdap.engine.model.decision import Decision, TraceEntry
 from ranger_cdap.engine.model.problem import Problem, ProblemCode, name_and_id
 from ranger_cdap.engine.model.request import (
@@ -88,6 +88,7 @@ class PolicyEngine:
             self._tags_depend_on_time
             or state.tag_audit_filters
             or state.policies.audit_mode in ("audit-all", "audit-none")
+            or not state.policies.zones_known
         )
         has_privileged = any(getattr(state.privileged, name) for name in Privileged.__slots__)
         needs_general = (
@@ -305,6 +306,8 @@ class PolicyEngine:
             return Decision(False, True, audited=True, reason=invalid)
         query, tags = self._query(request, access)
         query.assume_conditions = assume_conditions
+        if not self._state.policies.zones_known:
+            return self._in_any_zone(query, tags, trace)
         zones: tuple[str | None, ...] = self._state.zone_table.of(query.path, query.values)
         if not zones or (len(zones) > 1 and not query.is_any):
             zones = (None,)
@@ -318,6 +321,15 @@ class PolicyEngine:
             inside = (self._zone_decision(zone, query, tags, trace) for zone in self._state.zones)
             return next((found for found in inside if found.allowed), decision)
         return decision
+
+    def _in_any_zone(self, query: Query, tags: tuple[ApplicableTag, ...], trace: Tracer) -> Decision:
+        """Return the decision that holds whatever zone the resource is in; without one, the request is undecided."""
+        worlds = dict.fromkeys((zone, tag_zone) for zone in (None, *self._state.zones) for tag_zone in (UNZONED, zone))
+        found = [self._zone_decision(zone, query, tags, trace, tag_zone or UNZONED) for zone, tag_zone in worlds]
+        allowing, denying = ([one for one in found if one.allowed is side] for side in (True, False))
+        if allowing and denying and query.assume_conditions is None:
+            return Decision(False, False, audited=True, reason=NO_ZONES_KNOWN, conditional=True)
+        return (allowing or denying)[0] if query.assume_conditions else (denying or allowing)[0]
 
     def _query(self, request: AccessRequest, access: str) -> tuple[Query, tuple[ApplicableTag, ...]]:
         state = self._state
@@ -371,7 +383,12 @@ class PolicyEngine:
         return request.remote_ip
 
     def _zone_decision(
-        self, zone: str | None, query: Query, tags: tuple[ApplicableTag, ...], trace: Tracer
+        self,
+        zone: str | None,
+        query: Query,
+        tags: tuple[ApplicableTag, ...],
+        trace: Tracer,
+        tag_zone: str | None = None,
     ) -> Decision:
         state = self._state
         request = query.request
@@ -380,7 +397,8 @@ class PolicyEngine:
         evaluator = PolicyEvaluator(query, self._item_compiler, trace)
         if state.tag_repository is not None and state.tag_compiler is not None and tags:
             tag_evaluator = PolicyEvaluator(query, state.tag_compiler.item_compiler, trace)
-            tag_zone = zone if zone is not None and zone in state.tag_zones else UNZONED
+            if tag_zone is None:
+                tag_zone = zone if zone is not None and zone in state.tag_zones else UNZONED
             state.tag_repository.evaluate(tags, tag_zone, tag_evaluator, evaluation)
         repository = state.default if not zone else state.zones[zone]
         if not is_empty(repository):

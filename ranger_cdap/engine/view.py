@@ -44,7 +44,7 @@ from ranger_cdap.engine.decide.query import tokens_of
 from ranger_cdap.engine.decide.tags import ResourceTag, TagRepository, TagTable
 from ranger_cdap.engine.lookup.delta import PolicyChange, read_changes
 from ranger_cdap.engine.lookup.repository import PolicyRepository
-from ranger_cdap.engine.lookup.zones import UNREADABLE_ZONE, UNZONED, ZoneTable
+from ranger_cdap.engine.lookup.zones import NO_ZONES_KNOWN, UNREADABLE_ZONE, UNZONED, ZoneTable
 from ranger_cdap.engine.model.decision import DENY_ALL_ELSE
 from ranger_cdap.ranger_model.download import ServicePolicies
 
@@ -54,6 +54,7 @@ __all__ = [
     "ANY_USER",
     "DENY_ALL_ELSE",
     "MAX_VALUE_LENGTH",
+    "NO_ZONES_KNOWN",
     "OWNER",
     "OWNER_MACRO",
     "PACKAGE",

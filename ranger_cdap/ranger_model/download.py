@@ -28,6 +28,14 @@ class SecurityZoneInfo(Document):
     contains_associated_tag_service: bool = False
 
 
+class SecurityZone(Document):
+    """A security zone as Ranger Admin keeps it: its resources by service, and its tag services."""
+
+    name: str = ""
+    services: dict[str, SecurityZoneInfo] = {}
+    tag_services: list[str] = []
+
+
 class TagPolicies(Document):
     """The policies of the tag service that is linked to the service."""
 
@@ -41,7 +49,10 @@ class TagPolicies(Document):
 
 
 class ServicePolicies(Document):
-    """The download of a service's policies."""
+    """The download of a service's policies.
+
+    Only documents made of files say that `zones_known` is false: the resources of the zones are not among them.
+    """
 
     service_name: str = ""
     service_id: int | None = None
@@ -53,6 +64,7 @@ class ServicePolicies(Document):
     security_zones: dict[str, SecurityZoneInfo] = {}
     policy_deltas: list[PolicyDelta] | None = None
     service_config: dict[str, str] = {}
+    zones_known: bool = True
 
 
 class UserStore(Document):

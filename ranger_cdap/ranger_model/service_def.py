@@ -18,6 +18,14 @@ MARKERS: Final[Mapping[str, str | None]] = {
 """Access types that Ranger Admin adds to every definition, each with the category of those it implies; None: all."""
 
 
+EXPRESSION: Final[Mapping[str, Any]] = {
+    "name": "_expression",
+    "evaluator": "org.apache.ranger.plugin.conditionevaluator.RangerScriptConditionEvaluator",
+    "evaluatorOptions": {"ui.isMultiline": "true", "engineName": "JavaScript"},
+}
+"""The condition that Ranger Admin adds to every definition."""
+
+
 class ResourceDef(Document):
     """A level of the resource hierarchy."""
 

@@ -143,7 +143,7 @@ def test_an_option_takes_the_same_kind_of_value_everywhere() -> None:
     # `plan` prints policies where others read them; `check` asks a decision service, `insights` names one of Ranger.
     assert differing == {
         "--out": {"FILE", "DIR", "FILE|DIR"},
-        "--policies": {"WHICH", "PATH", "boolean"},
+        "--policies": {"WHICH", "boolean"},
     }
 
 

@@ -265,7 +265,7 @@ BAD_FILES = {
     "cut off": (b'{"serviceName": "cdapdev", "policies": [', "`new.json` cannot be used"),
     "of another service": (
         b'{"serviceName": "hive", "policies": []}',
-        "its policies belong to service `hive`, and those in effect to `cdapdev`",
+        "the policies belong to service `hive`, not to `cdapdev`",
     ),
     "of two services": (
         b'{"policies": [{"name": "a", "service": "x"}, {"name": "b", "service": "y"}]}',

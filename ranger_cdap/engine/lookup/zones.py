@@ -27,6 +27,12 @@ UNZONED = ""
 UNREADABLE_ZONE = "(unreadable)"
 """Zone of resources that may be in a zone with an unreadable resource: all access is denied."""
 
+UNKNOWN_ZONE = "(unknown)"
+"""Zone without policies that any resource may be in where zones are not known."""
+
+NO_ZONES_KNOWN = "the security zones are not known"
+"""Reason why a request is undecided."""
+
 DENY_ALL = deny_all_policy([COMMON_OPTIONS], "it may be in a security zone with an unreadable resource")
 """The only policy of `UNREADABLE_ZONE`."""
 

@@ -23,8 +23,7 @@ from ranger_cdap.ranger.client.http import AdminHttp, is_addressable, segment
 from ranger_cdap.ranger.client.ranger_roles import RoleClient
 from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.decode import decode_policy
-from ranger_cdap.ranger_model.document import Document
-from ranger_cdap.ranger_model.download import SecurityZoneInfo
+from ranger_cdap.ranger_model.download import SecurityZone, SecurityZoneInfo
 from ranger_cdap.ranger_model.json_text import decode
 from ranger_cdap.ranger_model.policy import Policy
 
@@ -32,13 +31,6 @@ Json = dict[str, Any]
 
 _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
-
-
-class _ZoneServices(Document):
-    """The resources of a security zone, by service."""
-
-    name: str = ""
-    services: dict[str, SecurityZoneInfo] = msgspec.field(default_factory=dict)
 
 
 class RangerAdmin:
@@ -196,11 +188,14 @@ class RangerAdmin:
 
     def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
         """Return the security zones that a service has resources in, by name, with these alone."""
+        return {zone.name: zone.services[service] for zone in self.all_zones() if service in zone.services}
+
+    def all_zones(self) -> list[SecurityZone]:
+        """Return the security zones of all services."""
         answer = self._http.fetch(RangerClient.FIND_ZONES, {})
-        zones = decode(
-            answer or b"", list[_ZoneServices], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable")
+        return decode(
+            answer or b"", list[SecurityZone], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable")
         )
-        return {zone.name: zone.services[service] for zone in zones if service in zone.services}
 
     def create_policy_document(self, policy: Mapping[str, Any]) -> Json:
         """Create a policy from JSON, with members unknown to this project.

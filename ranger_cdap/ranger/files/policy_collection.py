@@ -5,8 +5,7 @@ Law: a download, its collection and the download made of that collection decide 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, Self
@@ -15,24 +14,23 @@ import msgspec
 from msgspec import structs
 
 import servicedef
+from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.ranger.changes.saved_policy import SavedPolicies
 from ranger_cdap.ranger.changes.step import Json
-from ranger_cdap.ranger.changes.transfer import policy_key, portable
+from ranger_cdap.ranger.changes.transfer import policy_key
+from ranger_cdap.ranger.files.written_policy import of_service, ordered
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import Document
+from ranger_cdap.ranger_model.download import SecurityZone
 from ranger_cdap.ranger_model.json_text import Undecodable, convert, decode
-from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyItemCondition, PolicyResource
-from ranger_cdap.ranger_model.service_def import ServiceDef
+from ranger_cdap.ranger_model.service_def import EXPRESSION, MARKERS, ServiceDef
 
 _AUDIT_MODE: Final = "audit-default"
 _CONFIG_PREFIX: Final = "ranger.plugin"
 _STAMPS: Final = frozenset({"id", "guid", "version", "createTime", "updateTime", "createdBy", "updatedBy"})
-_CLOSE: Final = 0.8
-_EXPRESSION: Final = "_expression"
 _TAG_OPTION: Final = "enableTagBasedPolicies"
 _ADDED_NAME: Final = b'"_'
-_ITEM_LISTS: Final = tuple(Policy().item_lists())
 
 
 class ZoneEntry(Document, forbid_unknown_fields=True):
@@ -72,8 +70,8 @@ class PolicyCollection:
     tag_policies: tuple[Json, ...] = ()
 
     @classmethod
-    def of_download(cls, download: bytes) -> Self:
-        """Return the collection of a policy download.
+    def of_download(cls, download: bytes, *, keeps_definition: bool = False) -> Self:
+        """Return the collection of a policy download; it may keep a definition that is known without it.
 
         Raises:
             PolicySetError: the download is unreadable.
@@ -98,14 +96,14 @@ class PolicyCollection:
                 config=_settings(found.tag_policies.service_config),
                 audit_mode=found.tag_policies.audit_mode,
             )
-            tag_policies = _ordered(map(_object, found.tag_policies.policies))
-        policies = _ordered([*outside, *inside])
+            tag_policies = ordered(map(_object, found.tag_policies.policies))
+        policies = ordered([*outside, *inside])
         definition = _definition(raw.get("serviceDef"))
         service = ServiceEntry(
             service=found.service_name,
             type=found.service_def.name if found.service_def is not None else "cdap",
-            definition=None if _is_shipped(definition, policies) else definition,
-            zones=zones,
+            definition=None if not keeps_definition and _is_shipped(definition, policies) else definition,
+            zones=zones if found.zones_known else None,
             config=_settings(found.service_config),
             audit_mode=found.audit_mode,
             tags=tags,
@@ -113,11 +111,13 @@ class PolicyCollection:
         return cls(service, policies, tag_policies)
 
     @classmethod
-    def of_document(cls, document: Any) -> Self:
+    def of_document(cls, document: Any, chosen: str = "") -> Self:
         """Return the collection of an export: one document with all policies, a list of policies, or one policy.
 
+        Of several services it is the `chosen` one.
+
         Raises:
-            InvalidInput: it is not an export, or a policy of it is not acceptable.
+            InvalidInput: it is not an export, or a policy of it is not acceptable, or it is open of which service.
         """
         if isinstance(document, list) and document:
             document = {"policies": document}
@@ -125,12 +125,14 @@ class PolicyCollection:
             document = {"policies": [document]}
         if not isinstance(document, dict) or not isinstance(document.get("policies"), list):
             raise InvalidInput("the file holds no policies: it is not one of `ranger-cdap policies export`")
-        service = service_entry(document.get("service", {}))
-        policies, tag_policies = document["policies"], document.get("tagPolicies", [])
+        service, tag_policies = service_entry(document.get("service", {})), document.get("tagPolicies", [])
         if not isinstance(tag_policies, list):
             raise InvalidInput("`tagPolicies` is not a list of policies")
-        require_one_service(policies)
-        return cls(service, _ordered(policies), _ordered(tag_policies)).checked()
+        policies = of_service(document["policies"], chosen or service.service)
+        if service.service not in ("", chosen or service.service):
+            raise InvalidInput(f"the policies belong to service `{service.service}`, not to `{chosen}`")
+        service = _completed(service, policies)
+        return cls(service, ordered(policies), ordered(tag_policies)).checked()
 
     def document(self) -> Json:
         """Return the export: one document with all policies."""
@@ -174,10 +176,48 @@ class PolicyCollection:
         Raises:
             InvalidInput: one cannot be kept without its id.
         """
-        policies = _ordered(documents)
+        policies = ordered(documents)
         zones = {zone: ZoneEntry(resources=[]) for zone, _ in map(policy_key, policies) if zone}
         service = structs.replace(self.service, zones=zones | (self.service.zones or {}))
         return replace(self, service=service, policies=policies)
+
+    def within(self, there: PolicyCollection, *, keeps_grants: bool = False) -> Self:
+        """Return the collection in a service as it is there: `policies apply` changes policies only.
+
+        What the collection does not say of the service is taken from there; if it `keeps_grants`, so are the grants of
+        the sync job.
+
+        Raises:
+            InvalidInput: a policy is in a zone that the service does not have.
+        """
+        own, present, known = self.service, there.service, set(map(policy_key, self.policies))
+        grants = filter(is_creators_policy, there.policies if keeps_grants else ())
+        kept = [one for one in grants if policy_key(one) not in known]
+        entry = structs.replace(
+            own,
+            definition=own.definition or (present.definition if own.type == present.type else None),
+            zones=present.zones if own.zones is None else own.zones,
+            config=own.config or present.config,
+            tags=own.tags or present.tags,
+        )
+        tag_policies = self.tag_policies if own.tags else there.tag_policies
+        return replace(self, service=entry, policies=(*self.policies, *kept), tag_policies=tag_policies).checked()
+
+    def with_zones(self, zones: Iterable[SecurityZone], service_name: str) -> Self:
+        """Return the collection with the zones of its service, which has this name if the collection names none.
+
+        Raises:
+            InvalidInput: the policies come with their zones, or one is in another zone.
+        """
+        service, tags, name = self.service, self.service.tags, self.service.service or service_name
+        if service.zones is not None:
+            raise InvalidInput("its policies come with their security zones; give no others")
+        found = {
+            zone.name: ZoneEntry(zone.services[name].resources, bool(tags and tags.service in zone.tag_services))
+            for zone in zones
+            if name in zone.services
+        }
+        return replace(self, service=structs.replace(service, zones=found)).checked()
 
     def without(self, left_out: Collection[tuple[str, str]]) -> Self:
         """Return the collection without the policies of these zones and names."""
@@ -188,8 +228,10 @@ class PolicyCollection:
 
         Policies are numbered in order, first the service's, then those of tags.
 
+        Policies of zones whose resources are not known leave open what they decide.
+
         Raises:
-            InvalidInput: the definition of the service is unknown, or that of a zone.
+            InvalidInput: the definition of the service is unknown.
         """
         service = self.service
         if service.definition is None and service.type != "cdap":
@@ -197,24 +239,23 @@ class PolicyCollection:
         numbered = [{**policy, "id": number} for number, policy in enumerate(self.policies, 1)]
         document: Json = {
             "serviceName": service.service or service_name,
-            "serviceDef": service.definition or _shipped(),
+            "serviceDef": service.definition or _as_ranger_has_it(),
             "policies": [policy for policy in numbered if not policy.get("zoneName")],
             "serviceConfig": service.config,
             "auditMode": service.audit_mode,
         }
-        zoned = [policy for policy in numbered if policy.get("zoneName")]
-        if zoned and service.zones is None:
-            raise InvalidInput(
-                f"policy `{zoned[0]['name']}` is in zone `{zoned[0]['zoneName']}`, whose resources are not known"
-            )
-        if service.zones:
+        zones = service.zones
+        if zones is None:
+            zones = {zone: ZoneEntry(resources=[]) for zone, _ in map(policy_key, self.policies) if zone}
+            document["zonesKnown"] = not zones
+        if zones:
             document["securityZones"] = {
                 name: {
                     "zoneName": name,
                     **msgspec.to_builtins(zone),
-                    "policies": [policy for policy in zoned if policy["zoneName"] == name],
+                    "policies": [policy for policy in numbered if policy.get("zoneName") == name],
                 }
-                for name, zone in service.zones.items()
+                for name, zone in zones.items()
             }
         if tags := service.tags:
             document["tagPolicies"] = {
@@ -245,73 +286,22 @@ def service_entry(value: Any) -> ServiceEntry:
     return convert(value, ServiceEntry, lambda why: InvalidInput(f"the service is not acceptable: {why}"))
 
 
-def readable(policy: Any) -> Json:
-    """Return the transferred part of one policy, if it can be read in one way only.
-
-    A member with nearly a known name is refused, because Ranger ignores it: a `denyPolicyItem` would deny nothing.
+def _completed(service: ServiceEntry, policies: Iterable[Any]) -> ServiceEntry:
+    """Return the service with the name and type that its policies have.
 
     Raises:
-        InvalidInput: it is not such a policy; the message has the place in it.
+        InvalidInput: none of the policies can be about CDAP, and they do not say about what else.
     """
-    if not isinstance(policy, dict):
-        raise InvalidInput("a policy is not a JSON object")
-    try:
-        kept = portable(policy)
-    except (AttributeError, TypeError):
-        raise InvalidInput(f"policy `{policy.get('name', '')}` cannot be read: its resources are no objects") from None
-    convert(kept, Policy, lambda why: InvalidInput(f"policy `{policy.get('name', '')}` cannot be read: {why}"))
-    if not kept.get("name"):
-        raise InvalidInput("a policy of the file has no name")
-    for place, near, known in _misspelt(kept):
-        raise InvalidInput(f"policy `{kept['name']}` has `{near}` in {place}; did you mean `{known}`?")
-    return kept
-
-
-def require_one_service(policies: Iterable[Any]) -> None:
-    """Require that policies, as far as they say, belong to one service.
-
-    Raises:
-        InvalidInput: they belong to several.
-    """
-    named = sorted({str(one["service"]) for one in policies if isinstance(one, dict) and one.get("service")})
-    if len(named) > 1:
-        raise InvalidInput(f"the policies belong to several services, `{named[0]}` and `{named[1]}`; use one per file")
-
-
-def _ordered(policies: Iterable[Any]) -> tuple[Json, ...]:
-    found: dict[tuple[str, str], Json] = {}
-    for policy in map(readable, policies):
-        if found.setdefault(key := policy_key(policy), policy) is not policy:
-            raise InvalidInput(f"two policies of the file have the name `{key[1]}`")
-    return tuple(found[key] for key in sorted(found))
-
-
-def _misspelt(policy: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield place, name and probable name of every member that nearly has a known name."""
-    yield from _nearly(policy, Policy, "the policy")
-    for name in _ITEM_LISTS:
-        for item in policy.get(name, ()):
-            yield from _nearly(item, PolicyItem, name)
-            for access in item.get("accesses", ()):
-                yield from _nearly(access, PolicyItemAccess, f"{name}.accesses")
-            for condition in item.get("conditions", ()):
-                yield from _nearly(condition, PolicyItemCondition, f"{name}.conditions")
-    for resources in (policy.get("resources", {}), *policy.get("additionalResources", ())):
-        for level in resources.values():
-            yield from _nearly(level, PolicyResource, "resources")
-
-
-def _nearly(written: Mapping[str, Any], kind: type[Document], place: str) -> Iterator[tuple[str, str, str]]:
-    known = _known_members(kind)
-    for name in written.keys() - known:
-        lowered = {one.lower(): one for one in known}
-        if near := difflib.get_close_matches(name.lower().replace("_", ""), lowered, n=1, cutoff=_CLOSE):
-            yield place, name, lowered[near[0]]
-
-
-@cache
-def _known_members(kind: type[Document]) -> frozenset[str]:
-    return frozenset(field.encode_name for field in structs.fields(kind))
+    objects = [one for one in policies if isinstance(one, dict)]
+    names, kinds = ({str(one[key]) for one in objects if one.get(key)} for key in ("service", "serviceType"))
+    if service.definition is None and kinds:
+        service = structs.replace(service, type=min(kinds))
+    levels = [{name.lower() for name in one["resources"]} for one in objects if isinstance(one.get("resources"), dict)]
+    known = {level["name"] for level in _shipped()["resources"]}
+    if service.definition is None and service.type == "cdap" and levels and not any(one <= known for one in levels):
+        others = " and ".join(f"`{name}`" for name in sorted(set().union(*levels) - known))
+        raise InvalidInput(f"its policies are not about CDAP, which has no {others}: add `type` and `definition`")
+    return structs.replace(service, service=service.service or min(names, default=""))
 
 
 def _object(raw: msgspec.Raw) -> Json:
@@ -346,7 +336,9 @@ def _is_shipped(definition: Json | None, policies: Iterable[Json]) -> bool:
     reduced = structs.replace(
         theirs,
         marker_access_types=ours.marker_access_types,
-        policy_conditions=[one for one in theirs.policy_conditions if one.name in named or one.name != _EXPRESSION],
+        policy_conditions=[
+            one for one in theirs.policy_conditions if one.name in named or one.name != EXPRESSION["name"]
+        ],
         options={name: text for name, text in theirs.options.items() if name != _TAG_OPTION or name in ours.options},
         data_mask_def=theirs.data_mask_def or None,
         row_filter_def=theirs.row_filter_def or None,
@@ -354,8 +346,21 @@ def _is_shipped(definition: Json | None, policies: Iterable[Json]) -> bool:
     return reduced == ours and not any(_ADDED_NAME in msgspec.json.encode(policy) for policy in policies)
 
 
+@cache
 def _shipped() -> Json:
     return _definition(servicedef.service_definition()) or {}
+
+
+@cache
+def _as_ranger_has_it() -> Json:
+    """Return CDAP's definition with what Ranger Admin adds to every one."""
+    shipped = _shipped()
+    implied = (
+        [one["name"] for one in shipped["accessTypes"] if category in (None, one["category"])]
+        for category in MARKERS.values()
+    )
+    markers = [{"name": name, "impliedGrants": names} for name, names in zip(MARKERS, implied, strict=True)]
+    return {**shipped, "markerAccessTypes": markers, "policyConditions": [*shipped["policyConditions"], EXPRESSION]}
 
 
 def _settings(config: Mapping[str, str]) -> dict[str, str]:

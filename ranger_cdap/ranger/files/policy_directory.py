@@ -26,12 +26,11 @@ from ranger_cdap.ranger.changes.transfer import policy_key
 from ranger_cdap.ranger.files.policy_collection import (
     PolicyCollection,
     ServiceEntry,
-    readable,
-    require_one_service,
     service_document,
     service_entry,
 )
 from ranger_cdap.ranger.files.strict_text import LARGEST, YAML_SUFFIXES, parse_text, write_json, write_yaml
+from ranger_cdap.ranger.files.written_policy import readable, require_one_service
 
 FileFormat = Literal["json", "yaml"]
 

@@ -28,8 +28,22 @@ _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 _ELSEWHERE_NOT_TEXT: Final = re.compile(
     r"[-+]?(0o?[0-7]+|0x[0-9a-f]+|(\.[0-9]+|[0-9]+(\.[0-9]*)?)(e[-+]?[0-9]+)?)|y|n|[-+]?\.(inf|nan)", re.IGNORECASE
 )
+_OTHER_CONTENT: Final = (
+    (rb"\s*\Z", "empty"),
+    (rb"\xff\xfe|\xfe\xff|.?\0", "text in UTF-16; save it in UTF-8"),
+    (rb"\xef\xbb\xbf", "text that begins with a byte order mark; save it without one"),
+    (rb"\x1f\x8b|PK\x03\x04|BZh|\xfd7zXZ|\x28\xb5\x2f\xfd", "compressed; unpack it"),
+    (rb"(?i)\s*<(!doctype|html)", "a page of HTML, as a login page is; sign in for the download"),
+    (rb"\s*<[^<]", "XML; ask for JSON"),
+)
+"""Beginnings of files that are no text of a person's, and what they are."""
 _PLACE: Final = re.compile(r"\(byte ([0-9]+)\)")
 _TEXT_TAG: Final = "tag:yaml.org,2002:str"
+
+
+def other_content(content: bytes) -> str:
+    """Return what content is that no JSON and no YAML begins with, as "it is empty"; empty if it may be either."""
+    return next((f"it is {what}" for pattern, what in _OTHER_CONTENT if re.match(pattern, content, re.DOTALL)), "")
 
 
 def parse_text(content: bytes, suffix: str) -> Any:
@@ -40,6 +54,8 @@ def parse_text(content: bytes, suffix: str) -> Any:
     """
     if len(content) > LARGEST:
         raise InvalidInput(f"it is larger than {LARGEST >> 20} MB")
+    if other := other_content(content):
+        raise InvalidInput(other)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as e:

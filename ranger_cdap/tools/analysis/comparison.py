@@ -85,6 +85,7 @@ def all_differ(one: EngineView, other: EngineView) -> bool:
             state.privileged,
             zones.resources.items,
             zones.unreadable_everywhere,
+            state.policies.zones_known,
             state.tag_zones,
             None if repository is None else [_content(entry) for entry in repository.entries],
             tags.resources.items if repository is not None else (),

@@ -287,6 +287,8 @@ def doubts_of(space: PolicySpace, undecided: Iterable[int]) -> tuple[str, ...]:
         sign = "" if number > 0 else "not "
         if atom.matcher is not None:
             texts[f"{sign}{atom.name} {' or '.join(atom.matcher.values)}"] = None
+        elif atom.kind is AtomKind.ZONE:
+            texts[f"in security zone {atom.name}" if atom.name else "outside of security zones"] = None
         elif atom.kind is AtomKind.TOO_LONG:
             texts[f"resources too long to be matched with {atom.name}"] = None
         elif atom.condition is not None:

@@ -134,6 +134,8 @@ class _Judge:
     def _decides(self, zone: Zone, path: Path, values: tuple[str, ...]) -> bool:
         """Return whether the policies of a zone may decide on an entity."""
         zones = self._engine.view.zone_table.of(path, values)
+        if not self._engine.view.policies.zones_known:
+            return True
         return len(zones) != 1 if zone is None else zone in zones
 
     def _enough(self, element: ResourceMatcher, value: str, names: Sequence[str]) -> _Enough | None:

@@ -175,9 +175,8 @@ class SubjectWitnessFinder(WitnessFinder):
         return replace(found, request=replaced(found.request, roles=self.subject.roles))
 
     def _people(self, literals: tuple[int, ...]) -> AccessRequest | Contradiction:
-        too_long = next((n for n in literals if self.table[n].kind is AtomKind.TOO_LONG and n > 0), None)
-        if too_long is not None:
-            return Contradiction((too_long,), certain=False)
+        if (never_known := self.table.never_known(literals)) is not None:
+            return Contradiction((never_known,), certain=False)
         subject, owns = self.subject, self._owns(literals)
         owner = subject.user if owns else subject.owner
         return AccessRequest({}, "", user=subject.user, groups=subject.groups, owner=owner)

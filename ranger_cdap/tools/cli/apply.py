@@ -11,9 +11,10 @@ import msgspec
 
 from ranger_cdap.authz.policy_index import readable
 from ranger_cdap.cli.command import Command
-from ranger_cdap.cli.files import read_collection, read_json
+from ranger_cdap.cli.files import read_json
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.policy_files import PolicyFiles
 from ranger_cdap.cli.ranger_changes import CHANGE_EXITS, change_ranger, changing, documents
 from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.ranger.changes.step import Step
@@ -37,7 +38,7 @@ from servicedef import service_definition
     exits=CHANGE_EXITS,
 )
 @changing
-@click.option("--delete", is_flag=True, help="Delete Ranger's policies that are not in PATH.")
+@click.option("--delete", is_flag=True, help="Delete Ranger's policies that are not in WHICH.")
 @click.option(
     "--plan", "planned", type=FILE, metavar="FILE", help="Refuse any plan but that of FILE, from `--dry-run --json`."
 )
@@ -50,23 +51,26 @@ def apply_command(
     dry_run: bool,
     planned: Path | None,
     yes: bool,
-    path: Path,
+    files: PolicyFiles,
 ) -> None:
-    """Make Ranger's policies match PATH: create, update and rename policies, and with --delete remove all others.
+    """Make Ranger's policies match WHICH: create, update and rename policies, and with --delete remove all others.
 
-    PATH is a directory of policies, an export or a download. The plan is shown and confirmed first; nothing is done if
-    Ranger changes in the meantime. Policies are replaced as a whole. Grants of the sync job are counted and never
-    changed. If Ranger rejects a policy, the command stops and names it; run it again to continue.
+    WHICH is a FILE or DIR of policies, or `history:7d` for what this host used 7 days ago. The plan is shown and
+    confirmed first; nothing is done if Ranger changes in the meantime. Policies are replaced as a whole. Grants of the
+    sync job are counted and never changed. If Ranger rejects a policy, the command stops and names it; run it again to
+    continue.
     """
     expected = None if planned is None else read_json(planned)
-    wanted = _wanted(invocation, path, delete=delete)
+    wanted = _wanted(invocation, files, delete=delete)
     service, sync = invocation.settings.ranger.service, invocation.settings.sync
     grants = CreatorGrants(sync.delegate_admin)
 
     def plan(admin: RangerAdmin) -> Sequence[Step]:
         found = change_plan(wanted.policies, admin.policy_documents(service), delete=delete, grants=grants)
         if expected is not None and expected != documents(found.drift):
-            raise ConflictingChange(f"Ranger or `{path}` changed since the plan `{planned}` was made; nothing was done")
+            raise ConflictingChange(
+                f"Ranger or `{files}` changed since the plan `{planned}` was made; nothing was done"
+            )
         counts.update(grants=found.grants, left_out=found.left_out)
         zones = PolicyZones.of(admin.security_zones(service), msgspec.convert(service_definition(), ServiceDef))
         return [_with_effect(step, zones) for step in found.drift]
@@ -82,20 +86,20 @@ def apply_command(
     )
 
 
-def _wanted(invocation: Invocation, path: Path, *, delete: bool) -> PolicyCollection:
+def _wanted(invocation: Invocation, files: PolicyFiles, *, delete: bool) -> PolicyCollection:
     """Return the policies to be.
 
     Raises:
         InvalidInput: those of another service would replace all, or all would be deleted.
     """
-    wanted, service = read_collection(path, invocation.messages.print), invocation.settings.ranger.service
+    wanted, service = files.collection(invocation, invocation.messages.print), invocation.settings.ranger.service
     if delete and wanted.service.service not in ("", service):
         raise InvalidInput(
-            f"`{path}` has the policies of service `{wanted.service.service}`, and `--delete` would replace those of "
+            f"`{files}` has the policies of service `{wanted.service.service}`, and `--delete` would replace those of "
             f"`{service}`, which is `ranger.service`"
         )
     if delete and not wanted.policies:
-        raise InvalidInput(f"`{path}` has no policies, and `--delete` would delete all of service `{service}`")
+        raise InvalidInput(f"`{files}` has no policies, and `--delete` would delete all of service `{service}`")
     return wanted
 
 

@@ -84,14 +84,16 @@ class ExpectationResult:
     allowed: bool
     why: str
     policy_ids: tuple[int, ...]
+    undecided: bool = False
 
     @property
     def met(self) -> bool:
         """True if the answer is the expected one."""
-        return self.allowed == self.expectation.allowed
+        return self.allowed == self.expectation.allowed and not self.undecided
 
     def __str__(self) -> str:
         expected, actual = (("denied", "allowed")[allowed] for allowed in (self.expectation.allowed, self.allowed))
+        actual = "undecided" if self.undecided else actual
         note = f" ({self.expectation.note})" if self.expectation.note else ""
         text = f"{self.expectation.number}. {self.expectation}: expected {expected}, is {actual}: {self.why}{note}"
         return " ".join(text.split())
@@ -112,7 +114,7 @@ def _outcome(expectation: Expectation, authorizer: Authorizer, index: PolicyInde
     )
     reason = answer.reason if not answer.allowed or not answer.enforced else ""
     why = "; ".join(text for text in (reason, by) if text)
-    return ExpectationResult(expectation, answer.allowed, why, answer.policy_ids)
+    return ExpectationResult(expectation, answer.allowed, why, answer.policy_ids, answer.undecided)
 
 
 def _document(outcome: ExpectationResult) -> dict[str, object]:

@@ -12,7 +12,7 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.policy_files import POLICIES
+from ranger_cdap.cli.policy_files import WHICH
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger.changes.transfer import policy_key
 from ranger_cdap.ranger.files.policy_directory import FileFormat, write_directory
@@ -27,7 +27,7 @@ account = click.option(
     show_default=True,
     help="An account that can read and edit the policies.",
 )
-wanted_policies = click.argument("path", type=POLICIES, metavar="PATH")
+wanted_policies = click.argument("files", type=WHICH, metavar="WHICH")
 
 
 @click.command(

@@ -5,27 +5,21 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import click
-import msgspec
-from msgspec import structs, to_builtins
+from msgspec import to_builtins
 
-from ranger_cdap.cdap.grant import is_creators_policy
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
-from ranger_cdap.cli.files import Report, reported, usable, write_file
+from ranger_cdap.cli.files import usable, write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
-from ranger_cdap.cli.policy_files import EMPTY, RANGER, WHICH, PolicyFiles, warn_of_tags
+from ranger_cdap.cli.policy_files import RANGER, WHICH, PolicyFiles, completed, warn_of_tags
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput
-from ranger_cdap.ranger.changes.transfer import policy_key
-from ranger_cdap.ranger.files.policy_collection import PolicyCollection
-from ranger_cdap.ranger.files.policy_directory import read_directory
-from ranger_cdap.ranger.refresh.documents import Documents, needs_tags, pieces
+from ranger_cdap.ranger.refresh.documents import Documents
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.impact import impact
@@ -164,47 +158,7 @@ def _read(invocation: Invocation, old: PolicyFiles, new: PolicyFiles) -> list[Do
     """Read two sets of policies; one from files alone gets its roles and tags from the other, and each is read once."""
     report, read = invocation.messages.print, dict[str, Documents]()
     for source in sorted((old, new), key=lambda one: one.path is not None):  # files last
-        now = read.get(RANGER)
-        if now is not None and source.path is not None and source.path.is_dir():
-            policies = _in_service(
-                source.path, b"".join(pieces(now.policies)), invocation.settings.ranger.service, report
-            )
-            read[source.name] = structs.replace(now, policies=policies, **source.beside())
-        elif source.name not in read:
-            read[source.name] = source.read(invocation, report)
+        if source.name not in read:
+            read[source.name] = source.read(invocation, report, read.get(RANGER))
     found = [read[old.name], read[new.name]]
-    return [_completed(one, by) for one, by in zip(found, reversed(found), strict=True)]
-
-
-def _completed(one: Documents, by: Documents) -> Documents:
-    tags = one.tags
-    if tags in (None, EMPTY):
-        tags = (by.tags or EMPTY) if needs_tags(b"".join(pieces(one.policies))) else None
-    return structs.replace(
-        one, roles=by.roles if one.roles == EMPTY else one.roles, tags=tags, users=one.users or by.users
-    )
-
-
-def _in_service(directory: Path, now: bytes, service: str, report: Report) -> bytes:
-    """Return the policies of a directory in the service as it is now: `policies apply` changes policies only.
-
-    What the directory does not say of the service is Ranger's, and so are the grants of the sync job.
-    """
-    wanted, there = read_directory(directory), PolicyCollection.of_download(now)
-    known = set(map(policy_key, wanted.policies))
-    kept = [one for one in there.policies if is_creators_policy(one) and policy_key(one) not in known]
-    own, present = wanted.service, there.service
-    definition = msgspec.json.decode(now).get("serviceDef") if own.type == present.type else None
-    entry = structs.replace(
-        own,
-        definition=own.definition or definition,
-        zones=present.zones if own.zones is None else own.zones,
-        config=own.config or present.config,
-        tags=own.tags or present.tags,
-    )
-    try:
-        saved = reported(directory, replace(wanted, service=entry).as_saved(), report)
-        tag_policies = saved.tag_policies if own.tags else there.tag_policies
-        return PolicyCollection(entry, (*saved.policies, *kept), tag_policies).checked().download(service)
-    except InvalidInput as e:
-        raise InvalidInput(f"`{directory}` cannot be used: {e}") from None
+    return [completed(one, by) for one, by in zip(found, reversed(found), strict=True)]

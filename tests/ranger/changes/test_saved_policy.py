@@ -13,9 +13,9 @@ from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger.changes.saved_policy import SavedPolicies, as_saved, saved_download
 from ranger_cdap.ranger.changes.transfer import portable
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
-from ranger_cdap.ranger.files.policy_file import collection_of, download_of
 from ranger_cdap.ranger.files.strict_text import write_json, write_yaml
 from tests.ranger.changes.spellings import policy
+from tests.ranger.files.forms import collection_of, download_of
 
 Json = dict[str, Any]
 SEEDS = range(150)

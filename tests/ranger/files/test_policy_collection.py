@@ -131,7 +131,7 @@ def test_a_member_of_a_newer_ranger_is_kept() -> None:
     ("document", "said"),
     [
         ({"policies": [], "service": {"type": "hive"}}, "the definition of service type `hive` is missing"),
-        ({"policies": [{**KV, "zoneName": "z"}]}, "zone `z`, whose resources are not known"),
+        ({"policies": [{**KV, "serviceType": "hive"}]}, "the definition of service type `hive` is missing"),
     ],
 )
 def test_what_is_not_known_is_not_made_up(document: Json, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from typing import Any
 
@@ -84,9 +85,18 @@ def test_yaml_that_readers_take_differently_is_refused(text: str, said: str) -> 
         (b"[" * 66 + b"]" * 66, "more than 64 levels"),
         (b"9" * 20, "more than 64 bits"),
         (b'"\\ud800\\ud800"', "surrogate"),
-        (b"\xef\xbb\xbf{}", "it is not JSON"),
+        (b"\xef\xbb\xbf{}", "byte order mark"),
+        ('{"a": 1}'.encode("utf-16"), "UTF-16"),
+        ('{"a": 1}'.encode("utf-16-be"), "UTF-16"),
+        ('{"a": 1}'.encode("utf-16-le"), "UTF-16"),
+        (gzip.compress(b"{}"), "it is compressed"),
+        (b"PK\x03\x04\x14", "it is compressed"),
+        (b"\n<!DOCTYPE html><html>", "a page of HTML, as a login page is"),
+        (b"<html>", "a page of HTML"),
+        (b"<?xml version='1.0'?>", "it is XML"),
         (b"\xff", "it is not UTF-8"),
-        (b"", "it is not JSON"),
+        (b"", "it is empty"),
+        (b" \n", "it is empty"),
         (b" " * (LARGEST + 1), "it is larger than 64 MB"),
     ],
 )

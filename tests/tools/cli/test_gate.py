@@ -14,13 +14,13 @@ from ranger_cdap.cli.main import main
 from ranger_cdap.config import Secret
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.files.policy_directory import write_directory
-from ranger_cdap.ranger.files.policy_file import collection_of
 from ranger_cdap.ranger.files.strict_text import write_json, write_yaml
 from ranger_cdap.ranger.refresh.documents import Documents
 from ranger_cdap.ranger.refresh.history import PolicyHistory
 from ranger_cdap.testing.admin.api import policy_store
 from tests.cli.fixtures import COMPANY, download, item, policy
 from tests.cli.live_ranger import PASSWORD
+from tests.ranger.files.forms import collection_of
 
 Json = dict[str, Any]
 KV = {"namespace": "ns1", "dataset": "kv"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from ranger_cdap.ranger_model.service_def import MARKERS
+from ranger_cdap.ranger_model.service_def import EXPRESSION, MARKERS
 from ranger_cdap.testing.admin.model.documents import (
     AdminAccessTypeDef,
     AdminConditionDef,
@@ -16,9 +16,9 @@ from ranger_cdap.testing.admin.model.documents import (
 from ranger_cdap.testing.admin.model.validation import DUPLICATE_IN_DEFINITION, ValidationFailure, failure, of_rule
 
 EXPRESSION_CONDITION = AdminConditionDef(
-    name="_expression",
-    evaluator="org.apache.ranger.plugin.conditionevaluator.RangerScriptConditionEvaluator",
-    evaluator_options={"ui.isMultiline": "true", "engineName": "JavaScript"},
+    name=EXPRESSION["name"],
+    evaluator=EXPRESSION["evaluator"],
+    evaluator_options=EXPRESSION["evaluatorOptions"],
     ui_hint='{ "isMultiline":true }',
     label="Enter boolean expression",
     description="Boolean expression",

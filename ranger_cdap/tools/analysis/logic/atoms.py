@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -20,6 +20,7 @@ class AtomKind(Enum):
     HOLDS = "a condition holds"
     UNKNOWN = "a condition lacks a value"
     TOO_LONG = "the resource is so long that a policy is not matched"
+    ZONE = "the resource is in a zone of unknown resources"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,15 @@ class AtomTable:
         if not restricts or not condition.may_be_unknown(lenient=lenient):
             return (holds,)
         return holds, self._number(("unknown", condition.key), Atom(AtomKind.UNKNOWN, condition.text, None, condition))
+
+    def never_known(self, literals: Iterable[int]) -> int | None:
+        """Return a literal that no request decides: that a resource is too long, or in a zone of unknown resources."""
+        kinds = ((n, self[n].kind) for n in literals)
+        return next((n for n, kind in kinds if kind is AtomKind.ZONE or (kind is AtomKind.TOO_LONG and n > 0)), None)
+
+    def in_zone(self, zone: str) -> int:
+        """Return that a resource is in a zone whose resources are not known."""
+        return self._number(("zone", zone), Atom(AtomKind.ZONE, zone))
 
     def too_long(self, policy: str, key: Hashable) -> int:
         """Return that a resource is so long that a policy is not matched with it."""

@@ -79,9 +79,8 @@ class WitnessFinder:
 
     def _people(self, literals: tuple[int, ...]) -> AccessRequest | Contradiction:
         of_kind = [(literal, self.table[literal]) for literal in literals]
-        too_long = next((n for n, a in of_kind if a.kind is AtomKind.TOO_LONG and n > 0), None)
-        if too_long is not None:
-            return Contradiction((too_long,), certain=False)
+        if (never_known := self.table.never_known(literals)) is not None:
+            return Contradiction((never_known,), certain=False)
         people = [(literal, atom.principals) for literal, atom in of_kind if atom.kind is AtomKind.PRINCIPALS]
         wanted = [(literal, names) for literal, names in people if literal > 0]
         barred = frozenset[str]().union(*(names for literal, names in people if literal < 0))

@@ -215,6 +215,8 @@ class PolicySpace:
     def zones(self, region: Region) -> dict[Zone, Formula]:
         """Return, for each zone that may decide on a resource of the region, that it does (ranger-semantics.md §13)."""
         table, path = self.view.zone_table, region.path
+        if not self.view.policies.zones_known:
+            return {zone: self.maker.table.in_zone(zone or "") for zone in self.repositories}
         if not path or not (table.resources or table.unreadable_everywhere):
             return {None: TRUE}
         if table.unreadable_everywhere:
