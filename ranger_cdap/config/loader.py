@@ -152,6 +152,8 @@ def parse_settings(
         if wanted is Secret and isinstance(value, str):
             return resolve_secret(value, environ)
         if wanted is Path and isinstance(value, str):
+            if "://" in value:
+                raise ValueError(f"`{value}` is an address; only paths on this machine are supported, without a scheme")
             return Path(value).expanduser()
         raise TypeError(f"Expected `str`, got `{type(value).__name__}`")
 

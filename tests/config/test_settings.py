@@ -1,11 +1,15 @@
 """Settings: precedence, unknown keys, secrets."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args, get_origin
 
+import msgspec
 import pytest
+from pages.settings import table_of
 
-from ranger_cdap.config import Secret, load_settings, read_configuration, resolve_secret
+from ranger_cdap.config import Secret, Settings, Table, load_settings, read_configuration, resolve_secret
 from ranger_cdap.errors import ConfigError
 
 NOTIFIED = '[[sync.notify]]\nurl = "https://s"\ncaller = "c"\nsecret = "s"\n'
@@ -119,6 +123,36 @@ def test_an_error_names_the_place_where_the_value_stands(
 def test_a_value_that_is_none_of_the_known_is_answered_with_these(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         load_settings(write(tmp_path, text), {})
+
+
+def paths_of(struct: type[Table], place: str = "") -> Iterator[str]:
+    """Yield the place of each setting that is a path; `[]` ends the name of a table of a list."""
+    for field in msgspec.structs.fields(struct):
+        inner = table_of(field.type)
+        if inner is not None:
+            yield from paths_of(inner, f"{place}{field.name}{'[]' if get_origin(field.type) is tuple else ''}.")
+        elif Path in (field.type, *get_args(field.type)):
+            yield f"{place}{field.name}"
+
+
+@pytest.mark.parametrize("address", ["hdfs://namenode/x", "s3a://bucket/x", "file:///x"])
+def test_no_setting_that_is_a_path_accepts_an_address(tmp_path: Path, address: str) -> None:
+    places = list(paths_of(Settings))
+    assert {"sync.state_dir", "sync.sources[].path"} < {*places}
+    wrong = []
+    for place in places:
+        table, _, key = place.rpartition(".")
+        heading = f"[[{table[:-2]}]]\nname = 'a'\nkind = 'data-plane'" if table.endswith("[]") else f"[{table}]"
+        file = write(tmp_path, f"{heading}\n{key} = '{address}'")
+        try:
+            load_settings(file, {})
+        except ConfigError as e:
+            said = str(e)
+        else:
+            said = "accepted"
+        if f".{key}`: `{address}` is an address" not in said:
+            wrong.append((place, said))
+    assert not wrong
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
