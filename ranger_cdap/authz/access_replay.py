@@ -1,15 +1,13 @@
-"""`AccessReplay`: decides recorded accesses and checks again, with everything enforced and nothing audited."""
+"""`AccessReplay`: decides recorded accesses again, with everything enforced and nothing audited."""
 
 from __future__ import annotations
 
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.authz.enforcer import AccessEnforcer, answer_of_setting
+from ranger_cdap.authz.enforcer import answer_of_setting
 from ranger_cdap.cdap.answer import Answer
-from ranger_cdap.cdap.checks.checks import CdapCheck, CheckTable
+from ranger_cdap.cdap.checks.checks import CheckTable
 from ranger_cdap.cdap.checks.master import MasterCreate, Previews, decide_create
 from ranger_cdap.cdap.checks.predecessor_access import PossibleOperation, PredecessorAccess, possible_operations
-from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.cdap.existence import Existence
 
 
 class AccessReplay:
@@ -17,13 +15,8 @@ class AccessReplay:
 
     def __init__(self, authorizer: Authorizer, mode: MasterCreate) -> None:
         self._decider = authorizer.decider.enforcing_everything()
-        self._enforcer = AccessEnforcer(Authorizer(self._decider), mode)
         self._table = CheckTable(self._decider.config.profile)
         self._mode = mode
-
-    def answers_to_check(self, user: str, check: CdapCheck, client_ip: str | None) -> tuple[Answer, ...]:
-        """Return the answers that a check maps to, all of which must be allowed; what it creates counts as new."""
-        return self._enforcer.enforce(user, check, client_ip=client_ip, existence=_new).answers
 
     def answers_to_access(self, user: str, access: PredecessorAccess) -> tuple[tuple[Answer, bool], ...]:
         """Return the answer to each operation that an access of the predecessor may have been, and if it denied it."""
@@ -41,8 +34,3 @@ class AccessReplay:
         entity = possible.operation.entity
         decision = decide_create(self._mode, possible.check, entity, Previews(), 0)
         return answer_of_setting(user, possible.check, entity, decision)
-
-
-def _new(_entity: EntityId) -> Existence:
-    """Return that an entity was new: records do not say which were."""
-    return Existence.ABSENT

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from ranger_cdap.authz.access_review import review_engine
@@ -16,6 +15,7 @@ from ranger_cdap.cdap.checks.checks import see_row
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.plan import RequiredPrivilege, plan
+from ranger_cdap.closing import Closing
 from ranger_cdap.config import Settings, load_settings
 from ranger_cdap.engine import ResourceAccess
 from ranger_cdap.errors import InvalidInput, PolicySetError, reason
@@ -31,7 +31,7 @@ class Partition:
     refused: tuple[Answer, ...]
 
 
-class Authorizer:
+class Authorizer(Closing):
     """Authorizer of CDAP operations by Ranger policies; safe to share between threads.
 
     One call uses one set of policies and one time for all its evaluations. Undecidable operations are denied. A user's
@@ -226,14 +226,6 @@ class Authorizer:
     def __reduce__(self) -> str:
         """Refuse to be pickled."""
         raise InvalidInput("an authorizer cannot be sent to another process; open one there")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _content(path: str | PathLike[str]) -> bytes:

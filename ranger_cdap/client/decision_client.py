@@ -25,11 +25,12 @@ from ranger_cdap.client.exchange import (
     retries,
 )
 from ranger_cdap.client.service_request import ServiceRequest
+from ranger_cdap.closing import Closing
 
 T = TypeVar("T")
 
 
-class DecisionClient:
+class DecisionClient(Closing):
     """Client of a decision service; safe to share between threads.
 
     Raises:
@@ -39,12 +40,6 @@ class DecisionClient:
     def __init__(self, settings: ClientSettings) -> None:
         self.settings = settings
         self._http = httpx.Client(transport=DeadlineTransport(settings.tls()), **client_options(settings))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close all connections."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from ranger_cdap.closing import Closing
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ServerError
 from ranger_cdap.service.http.server import HttpServer
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ranger_cdap.service.state.app_state import AppState
 
 
-class DecisionService:
+class DecisionService(Closing):
     """Decision service of the settings; a context manager that starts it in a thread and stops it at the end.
 
     `service.port = 0` takes a free port. Without `refresh_in_background` policies are downloaded at the start only.
@@ -64,6 +64,3 @@ class DecisionService:
     def __enter__(self) -> Self:
         self.start()
         return self
-
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()

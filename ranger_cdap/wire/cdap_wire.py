@@ -49,12 +49,6 @@ class EnforceRequest(Strict, frozen=True):
     check: WireStamp | None = None
 
 
-class AnsweredCheck(EnforceRequest, frozen=True):
-    """A call of CDAP's authorizer with the answer that it got, as `shadow report` reads it."""
-
-    allowed: bool | None = None
-
-
 class EnforceReply(Strict, frozen=True):
     """The decision on a check; `reason` is for the user.
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import stamina
 
+from ranger_cdap.closing import Closing
 from ranger_cdap.config import AddressSetting, NetworkSettings, checked_address
 from ranger_cdap.config.address import CONFIRM
 from ranger_cdap.config.named_file import read_regular
@@ -24,7 +25,7 @@ _CONNECT_TIMEOUT: Final = 5.0
 _NO_NETWORK: Final = NetworkSettings()
 
 
-class CdapHttp:
+class CdapHttp(Closing):
     """Client of a CDAP router or of an internal service of CDAP.
 
     `setting` is named in errors about the address. The token file is read when the client is created. `read_timeout`:
@@ -51,10 +52,8 @@ class CdapHttp:
         if token_file is not None:
             self._exchange.session.headers["Authorization"] = f"Bearer {bearer_token(token_file)}"
 
-    def __enter__(self) -> CdapHttp:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the session."""
         self._exchange.close()
 
     def get_json(self, path: str, query: dict[str, str] | None = None) -> Any:

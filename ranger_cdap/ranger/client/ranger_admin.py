@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Final, Self
 
 import msgspec
@@ -13,6 +12,7 @@ from apache_ranger.client.ranger_user_mgmt_client import RangerUserMgmtClient
 from apache_ranger.utils import API
 
 from ranger_cdap.cdap.grant import Grant, GranteeKind
+from ranger_cdap.closing import Closing
 from ranger_cdap.config import Secret, Settings
 from ranger_cdap.errors import NotFound, PolicySetError, UnexpectedAnswer
 from ranger_cdap.ranger.client import endpoints
@@ -33,7 +33,7 @@ _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
 
 
-class RangerAdmin:
+class RangerAdmin(Closing):
     """Client of one Ranger Admin with one account.
 
     Built on the endpoint descriptors of the `apache-ranger` client, but not on its model classes, because those drop
@@ -68,12 +68,6 @@ class RangerAdmin:
     def close(self) -> None:
         """Close the session."""
         self._http.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
     # Downloads: the unchanged document, or None if it still has the last known version (304).
 

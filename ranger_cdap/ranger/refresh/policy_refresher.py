@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
+from ranger_cdap.closing import Closing
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import (
@@ -111,7 +111,7 @@ def jitter() -> float:
     return random.uniform(0.9, 1.1)  # noqa: S311 no secret depends on it
 
 
-class PolicyRefresher:
+class PolicyRefresher(Closing):
     """Refreshes the policies of one service; thread-safe.
 
     `refresh` and the background thread never raise for failures of Ranger Admin or the disk: see the snapshot. The
@@ -263,12 +263,6 @@ class PolicyRefresher:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_CLOSE_TIMEOUT)
         self._admin.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
 
     def _run(self) -> None:
         if not self._began:

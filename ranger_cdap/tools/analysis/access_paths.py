@@ -16,12 +16,11 @@ from msgspec import structs
 from ranger_cdap.engine import NO_POLICY, AccessRequest, PolicyEngine, Verdict
 from ranger_cdap.tools.analysis.effective_access import granting_items, taking_items
 from ranger_cdap.tools.analysis.equivalent_subjects import EquivalentSubjects
-from ranger_cdap.tools.analysis.impact import DEFAULT_TIME
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
-from ranger_cdap.tools.analysis.logic.solver import FormulaSolver
 from ranger_cdap.tools.analysis.logic.witness import Witness
-from ranger_cdap.tools.analysis.subject import Subject, SubjectRulingMaker, SubjectSpace, exactly, finder_of_subject
+from ranger_cdap.tools.analysis.request_search import DEFAULT_TIME, SearchBudget
+from ranger_cdap.tools.analysis.subject import Subject, SubjectRulingMaker, SubjectSearch, SubjectSpace, exactly
 from ranger_cdap.tools.analysis.symbols.precedence import decision
 from ranger_cdap.tools.analysis.symbols.space import PolicySpace, Region, TagOccurrence, TagRuling, Zone
 from ranger_cdap.tools.analysis.symbols.symbolic import ALLOW_EXCEPTIONS, Ruling, RulingMaker, SymbolicItem
@@ -29,7 +28,7 @@ from ranger_cdap.tools.analysis.symbols.symbolic import ALLOW_EXCEPTIONS, Ruling
 MAX_POLICIES: Final = 8
 """Policies of which every combination is tried for what ends an access; of more, each one and all."""
 
-_STEPS: Final = 20_000
+_BUDGET: Final = SearchBudget(search_steps=20_000)
 _SUPER: Final = 0
 """Key of the super users among those of policies."""
 
@@ -266,13 +265,9 @@ class _CellSearch:
 
     def _solved(self, formula: Formula) -> Witness | bool | None:
         """Return a request, False if there is none, None if that could not be decided."""
-        if formula is FALSE:
-            return False
         path = self.space.view.model.path_of(frozenset(self.maker.values)) if self.maker.values else ()
-        finder = finder_of_subject(
-            self.space, self.maker.subject, path or (), self.base.access_type, self.base.access_time
-        )
-        found = FormulaSolver(_STEPS).solve(all_of((self.pinned, formula)), finder)
+        search = SubjectSearch(self.space, _BUDGET, self.base.access_time, subject=self.maker.subject)
+        found = search.solve(all_of((self.pinned, formula)), path or (), self.base.access_type)
         if found.witness is None:
             return False if found.exact else None
         return found.witness if self.maker.context is None else Witness(self.base)

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.view import Item, Path, PolicyEntry, ResourceMatcher, gc_paused
-from ranger_cdap.tools.analysis.impact import DEFAULT_TIME, HIDDEN_FACT, SearchBudget, doubts_of, finder_of
+from ranger_cdap.tools.analysis.impact import HIDDEN_FACT, doubts_of
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
-from ranger_cdap.tools.analysis.logic.solver import FormulaSolver, Solution
-from ranger_cdap.tools.analysis.logic.witness import Witness, WitnessFinder
-from ranger_cdap.tools.analysis.subject import Subject, SubjectRulingMaker, finder_of_subject
+from ranger_cdap.tools.analysis.logic.witness import Witness
+from ranger_cdap.tools.analysis.request_search import DEFAULT_TIME, RequestSearch, SearchBudget
+from ranger_cdap.tools.analysis.subject import Subject, SubjectRulingMaker, search_of
 from ranger_cdap.tools.analysis.symbols.allowing import (
     AllowSource,
     allowed_by,
@@ -104,22 +104,20 @@ def effective_access(
         maker = RulingMaker(engine, AtomTable(), engine.view.roles.names)
     else:
         maker = SubjectRulingMaker.of(engine, scope.subject)
-    search = _AccessSearch(PolicySpace(maker), scope, access_time, budget)
+    space = PolicySpace(maker)
+    search = _AccessSearch(space, scope, search_of(space, scope.subject, budget, access_time))
     with gc_paused():
         allowed = tuple(search.allowed())
         taken = tuple(search.taken()) if denials else ()
-    return FoundAccess(allowed, taken, tuple(search.contradictions), search.space, scope)
+    return FoundAccess(allowed, taken, tuple(search.contradictions), space, scope)
 
 
 @dataclass(slots=True)
 class _AccessSearch:
     space: PolicySpace
     scope: AccessScope
-    access_time: int
-    budget: SearchBudget
+    search: RequestSearch
     contradictions: list[Witness] = field(default_factory=list)
-    _finders: dict[tuple[Path, str], WitnessFinder] = field(default_factory=dict)
-    _solver: FormulaSolver | None = None
 
     # --- allowed ------------------------------------------------------------------------------------------------------
 
@@ -273,7 +271,7 @@ class _AccessSearch:
         """Return a request of a guard that the engine confirms, or what could not be decided; None if it has none."""
         if guard is FALSE:
             return None
-        found = self._solved(guard, path, access)
+        found = self.search.solve(guard, path, access)
         if found.witness is None:
             return None if found.exact else (None, doubts_of(self.space, found.undecided))
         if found.witness.put_to(self.space.engine) is allowed:
@@ -281,19 +279,6 @@ class _AccessSearch:
         if not found.witness.is_opaque:
             self.contradictions.append(found.witness)
         return None, (HIDDEN_FACT,)
-
-    def _solved(self, guard: Formula, path: Path, access: str) -> Solution[Witness]:
-        finder = self._finders.get((path, access))
-        if finder is None:
-            subject, steps = self.scope.subject, self.budget.value_steps
-            if subject is None:
-                finder = finder_of(self.space, path, access, self.access_time, steps)
-            else:
-                finder = finder_of_subject(self.space, subject, path, access, self.access_time, steps)
-            self._finders[path, access] = finder
-        if self._solver is None:
-            self._solver = FormulaSolver(self.budget.search_steps)
-        return self._solver.solve(guard, finder)
 
 
 def inside_of(space: PolicySpace, scope: AccessScope, path: Path) -> Formula:

@@ -10,10 +10,9 @@ from ranger_cdap.engine.view import OWNER, ResourceMatcher, compile_element
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.analysis.effective_access import AllowedAccess, DeniedAccess, FoundAccess
 from ranger_cdap.tools.analysis.example_request import ExampleRequest
-from ranger_cdap.tools.analysis.impact import finder_of
 from ranger_cdap.tools.analysis.logic.formula import FALSE, Formula, all_of
 from ranger_cdap.tools.analysis.logic.level_values import find_value, included
-from ranger_cdap.tools.analysis.logic.solver import FormulaSolver
+from ranger_cdap.tools.analysis.request_search import SearchBudget
 from ranger_cdap.tools.analysis.row_text import (
     MAX_EXCEPTIONS,
     LevelText,
@@ -26,12 +25,12 @@ from ranger_cdap.tools.analysis.row_text import (
     principals,
     resource_text,
 )
-from ranger_cdap.tools.analysis.subject import Subject, finder_of_subject
+from ranger_cdap.tools.analysis.subject import Subject, search_of
 from ranger_cdap.tools.analysis.symbols.allowing import AllowSource
 from ranger_cdap.tools.analysis.symbols.space import Region, TagOccurrence
 from ranger_cdap.tools.analysis.symbols.symbolic import Ruling, SymbolicItem
 
-_STEPS: Final = 2_000
+_BUDGET: Final = SearchBudget(search_steps=2_000)
 _ACCESS = TypeVar("_ACCESS", AllowedAccess, DeniedAccess)
 
 
@@ -141,15 +140,9 @@ def _who(
 
 
 def _may_hold(formula: Formula, one: AllowedAccess | DeniedAccess | AllowSource, found: FoundAccess) -> bool:
-    if formula is FALSE:
-        return False
     source = one.source if isinstance(one, AllowedAccess) else one
-    space, subject, path = found.space, found.scope.subject, source.region.path
-    if subject is None:
-        finder = finder_of(space, path, source.access)
-        outcome = FormulaSolver(_STEPS).solve(formula, finder)
-    else:
-        outcome = FormulaSolver(_STEPS).solve(formula, finder_of_subject(space, subject, path, source.access))
+    search = search_of(found.space, found.scope.subject, _BUDGET)
+    outcome = search.solve(formula, source.region.path, source.access)
     return outcome.witness is not None or not outcome.exact
 
 

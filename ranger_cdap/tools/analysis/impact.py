@@ -16,9 +16,8 @@ from ranger_cdap.engine.view import Path, PolicyEntry, gc_paused
 from ranger_cdap.tools.analysis.comparison import SetComparison, differences
 from ranger_cdap.tools.analysis.logic.atoms import AtomKind, AtomTable
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
-from ranger_cdap.tools.analysis.logic.level_values import MAX_VALUE_STEPS
-from ranger_cdap.tools.analysis.logic.solver import MAX_SEARCH_STEPS, FormulaSolver
-from ranger_cdap.tools.analysis.logic.witness import Witness, WitnessFinder
+from ranger_cdap.tools.analysis.logic.witness import Witness
+from ranger_cdap.tools.analysis.request_search import DEFAULT_TIME, RequestSearch, SearchBudget
 from ranger_cdap.tools.analysis.symbols.allowing import (
     AllowSource,
     allowed_by,
@@ -34,16 +33,6 @@ from ranger_cdap.tools.analysis.symbols.symbolic import RulingMaker
 
 HIDDEN_FACT: Final = "more than address, time and context decides a condition"
 """Doubt about a row whose request the engine decides otherwise."""
-DEFAULT_TIME: Final = 1_767_268_800_000
-"""Access time of witnesses that depend on no time: 2026-01-01 12:00 UTC."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchBudget:
-    """Steps of each search; a search that uses them up makes a *may* row."""
-
-    search_steps: int = MAX_SEARCH_STEPS
-    value_steps: int = MAX_VALUE_STEPS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +87,7 @@ def impact(
     *,
     accesses: Sequence[str] | None = None,
     access_time: int = DEFAULT_TIME,
-    budget: SearchBudget = SearchBudget(),
+    budget: SearchBudget = SearchBudget(),  # noqa: B008 - immutable
 ) -> Impact:
     """Return the access that `new` allows and `old` does not, and the other way round.
 
@@ -109,8 +98,9 @@ def impact(
     wanted = tuple(dict.fromkeys((*names, ADMIN_ACCESS) if accesses is None else accesses))
     with gc_paused():
         removed, added = differences(pair.old, pair.new)
-        gained = _Comparer(pair.old, pair.new, (added, removed), wanted, access_time, budget)
-        lost = _Comparer(pair.new, pair.old, (removed, added), wanted, access_time, budget)
+        in_old, in_new = (RequestSearch(space, budget, access_time) for space in (pair.old, pair.new))
+        gained = _Comparer(pair.old, pair.new, (added, removed), wanted, in_new)
+        lost = _Comparer(pair.new, pair.old, (removed, added), wanted, in_old)
         found = tuple(gained.rows()), tuple(lost.rows())
     return Impact(*found, (*gained.contradictions, *lost.contradictions), pair)
 
@@ -123,11 +113,8 @@ class _Comparer:
     after: PolicySpace
     differences: tuple[SetComparison, SetComparison]
     accesses: tuple[str, ...]
-    access_time: int
-    budget: SearchBudget
+    search: RequestSearch
     contradictions: list[Witness] = field(default_factory=list)
-    _finders: dict[tuple[Path, str], WitnessFinder] = field(default_factory=dict)
-    _solver: FormulaSolver | None = None
     _firsts: dict[tuple[object, ...], tuple[Region, Formula]] = field(default_factory=dict)
 
     def rows(self) -> Iterator[ChangedAccess]:
@@ -237,14 +224,7 @@ class _Comparer:
         if guard is FALSE:
             return
         guard = all_of((guard, allowed_by(self.after, source)))
-        path, access = source.region.path, source.access
-        finder = self._finders.get((path, access))
-        if finder is None:
-            finder = finder_of(self.after, path, access, self.access_time, self.budget.value_steps)
-            self._finders[path, access] = finder
-        if self._solver is None:
-            self._solver = FormulaSolver(self.budget.search_steps)
-        found = self._solver.solve(guard, finder)
+        found = self.search.solve(guard, source.region.path, source.access)
         if found.witness is None:
             if not found.exact:
                 yield ChangedAccess(source, guard, allowed_before, doubts=doubts_of(self.after, found.undecided))
@@ -255,18 +235,6 @@ class _Comparer:
         if not found.witness.is_opaque:
             self.contradictions.append(found.witness)
         yield ChangedAccess(source, guard, allowed_before, doubts=(HIDDEN_FACT,))
-
-
-def finder_of(
-    space: PolicySpace,
-    path: Path,
-    access: str,
-    access_time: int = DEFAULT_TIME,
-    value_steps: int = MAX_VALUE_STEPS,
-) -> WitnessFinder:
-    """Return the finder of witnesses on a path for an access type."""
-    maker = space.maker
-    return WitnessFinder(maker.table, path, access, access_time, space.engine.context_of, maker.lenient, value_steps)
 
 
 def _allowed_anyhow(space: PolicySpace, source: AllowSource) -> Formula:

@@ -7,10 +7,10 @@ from typing import Final
 
 from ranger_cdap.engine import ADMIN_ACCESS
 from ranger_cdap.tools.analysis.access_row import AccessRow
-from ranger_cdap.tools.analysis.bounded_search import BoundedSearch
 from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.impact import ChangedAccess, Impact
 from ranger_cdap.tools.analysis.logic.formula import Formula, all_of
+from ranger_cdap.tools.analysis.request_search import RequestSearch, SearchBudget
 from ranger_cdap.tools.analysis.row_resource import RowResource
 from ranger_cdap.tools.analysis.row_text import (
     MAX_EXCEPTIONS,
@@ -26,7 +26,7 @@ from ranger_cdap.tools.analysis.row_text import (
 from ranger_cdap.tools.analysis.symbols.allowing import AllowSource
 from ranger_cdap.tools.analysis.symbols.space import PolicySpace
 
-_STEPS: Final = 2_000
+_BUDGET: Final = SearchBudget(search_steps=2_000)
 
 
 def impact_rows(found: Impact, spelling: Spelling = resource_text) -> list[AccessRow]:
@@ -53,13 +53,13 @@ def _rows(
         region = (source.region.path, tuple(map(id, source.region.elements)))
         key = (source.zone, id(policy), id(source.item), id(source.occurrence), region, kinds)
         groups.setdefault(key, []).append(one)
-    search = BoundedSearch(space, _STEPS)
+    search = RequestSearch(space, _BUDGET)
     return (_row(group, search, row_resource, spelling, gained=gained) for group in groups.values())
 
 
 def _row(
     group: Sequence[ChangedAccess],
-    search: BoundedSearch,
+    search: RequestSearch,
     row_resource: RowResource,
     spelling: Spelling,
     *,
@@ -99,7 +99,7 @@ def _row(
     )
 
 
-def _is_partial(group: Sequence[ChangedAccess], search: BoundedSearch, inside: Sequence[Formula]) -> bool:
+def _is_partial(group: Sequence[ChangedAccess], search: RequestSearch, inside: Sequence[Formula]) -> bool:
     """Return whether an exact row has requests inside that do not change, because both sets allow them."""
     return any(
         not one.doubts and not search.finds_none(all_of((one.source.guard, one.otherwise, *inside)), one.source)
@@ -107,7 +107,7 @@ def _is_partial(group: Sequence[ChangedAccess], search: BoundedSearch, inside: S
     )
 
 
-def _who(group: Sequence[ChangedAccess], search: BoundedSearch) -> tuple[str, ...]:
+def _who(group: Sequence[ChangedAccess], search: RequestSearch) -> tuple[str, ...]:
     """Return the principals of the item that the change concerns; all if none can be distinguished from the others."""
     item = group[0].source.item
     assert item is not None
@@ -123,7 +123,7 @@ def _who(group: Sequence[ChangedAccess], search: BoundedSearch) -> tuple[str, ..
     return concerned or every
 
 
-def _exceptions(source: AllowSource, search: BoundedSearch, inside: Sequence[Formula]) -> tuple[str, ...]:
+def _exceptions(source: AllowSource, search: RequestSearch, inside: Sequence[Formula]) -> tuple[str, ...]:
     """Return the exceptions of the policy, and the denials of others that the item really meets inside."""
     if source.ruling is None:
         return ()

@@ -15,10 +15,9 @@ import msgspec
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.view import ALL_USERS, ANY_USER, Path, PolicyEntry, gc_paused
 from ranger_cdap.ranger_model.json_text import decode_or_none
-from ranger_cdap.tools.analysis.impact import DEFAULT_TIME, SearchBudget, finder_of
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, negated
-from ranger_cdap.tools.analysis.logic.solver import FormulaSolver
+from ranger_cdap.tools.analysis.request_search import RequestSearch, SearchBudget
 from ranger_cdap.tools.analysis.row_text import Spelling, item_named, level_text, names_of, principals, resource_text
 from ranger_cdap.tools.analysis.symbols.allowing import levels_of
 from ranger_cdap.tools.analysis.symbols.precedence import decision
@@ -71,7 +70,7 @@ def redundancy(
     older ones; those with ids in `kept` are not. A principal that the budget does not suffice for stays.
     """
     space = PolicySpace(RulingMaker(engine, AtomTable(), engine.view.roles.names))
-    return _RedundancySearch(space, frozenset(kept), budget, spelling).result()
+    return _RedundancySearch(space, frozenset(kept), RequestSearch(space, budget), spelling).result()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +89,7 @@ class _RedundancySearch:
 
     space: PolicySpace
     kept: frozenset[int]
-    budget: SearchBudget
+    search: RequestSearch
     spelling: Spelling
     _removed: dict[int, list[ItemPrincipal]] = field(default_factory=dict)
     _reduced: dict[int, PolicyEntry | None] = field(default_factory=dict)
@@ -139,10 +138,7 @@ class _RedundancySearch:
         return False if certain else None
 
     def _holds(self, formula: Formula, path: Path, access: str) -> bool | None:
-        if formula is FALSE:
-            return False
-        finder = finder_of(self.space, path, access, DEFAULT_TIME, self.budget.value_steps)
-        found = FormulaSolver(self.budget.search_steps).solve(formula, finder)
+        found = self.search.solve(formula, path, access)
         return True if found.witness is not None else False if found.exact else None
 
     def _regions(self, given: _Given) -> Iterator[tuple[Path, Region, Formula]]:

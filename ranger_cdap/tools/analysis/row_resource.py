@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Final
 
 from ranger_cdap.engine.view import Path, ResourceMatcher, compile_element
-from ranger_cdap.tools.analysis.bounded_search import BoundedSearch
 from ranger_cdap.tools.analysis.comparison import differences
 from ranger_cdap.tools.analysis.impact import ChangedAccess, SpacePair
 from ranger_cdap.tools.analysis.logic.formula import FALSE, Formula, all_of, any_of, negated
 from ranger_cdap.tools.analysis.logic.level_values import find_value, included
+from ranger_cdap.tools.analysis.request_search import RequestSearch
 from ranger_cdap.tools.analysis.symbols.allowing import levels_of
 from ranger_cdap.tools.analysis.symbols.meeting import Elements
 
@@ -30,7 +30,7 @@ class RowResource:
 
     pair: SpacePair
 
-    def elements(self, changes: Sequence[ChangedAccess], search: BoundedSearch) -> Elements:
+    def elements(self, changes: Sequence[ChangedAccess], search: RequestSearch) -> Elements:
         """Return the levels on which all of the changes of one source are; its own where no others are known."""
         region = changes[0].source.region
         named = self._candidates.get(region.path)
@@ -60,7 +60,7 @@ class RowResource:
     def _narrowed(
         self,
         changes: Sequence[ChangedAccess],
-        search: BoundedSearch,
+        search: RequestSearch,
         name: str,
         own: ResourceMatcher | None,
         values: Sequence[str],
@@ -97,6 +97,6 @@ def _is_part(element: ResourceMatcher, own: ResourceMatcher | None) -> bool:
     return find_value(inside, outside) is None and (own.excludes or find_value([own], [element]) is not None)
 
 
-def _is_elsewhere(changes: Sequence[ChangedAccess], search: BoundedSearch, formula: Formula) -> bool:
+def _is_elsewhere(changes: Sequence[ChangedAccess], search: RequestSearch, formula: Formula) -> bool:
     """Return True if nothing changes where a formula holds."""
     return all(search.finds_none(all_of((one.guard, formula)), one.source) for one in changes)

@@ -20,13 +20,13 @@ from ranger_cdap.engine.view import (
     principal_set,
 )
 from ranger_cdap.ranger_model.document import replaced
-from ranger_cdap.tools.analysis.impact import DEFAULT_TIME
 from ranger_cdap.tools.analysis.logic.atoms import AtomKind, AtomTable
 from ranger_cdap.tools.analysis.logic.conditions import SymbolicCondition
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, negated
-from ranger_cdap.tools.analysis.logic.level_values import MAX_VALUE_STEPS, included, without_macros
+from ranger_cdap.tools.analysis.logic.level_values import included, without_macros
 from ranger_cdap.tools.analysis.logic.solver import Contradiction
 from ranger_cdap.tools.analysis.logic.witness import Witness, WitnessFinder
+from ranger_cdap.tools.analysis.request_search import DEFAULT_TIME, RequestSearch, SearchBudget
 from ranger_cdap.tools.analysis.symbols.meeting import MeetingIndex
 from ranger_cdap.tools.analysis.symbols.space import PolicySpace, Region, TagOccurrence, Zone
 from ranger_cdap.tools.analysis.symbols.symbolic import RulingMaker
@@ -195,19 +195,28 @@ class SubjectWitnessFinder(WitnessFinder):
                 yield replaced(base, owner=owner)
 
 
-def finder_of_subject(
-    space: PolicySpace,
-    subject: Subject,
-    path: Path,
-    access: str,
-    access_time: int = DEFAULT_TIME,
-    value_steps: int = MAX_VALUE_STEPS,
-) -> SubjectWitnessFinder:
-    """Return the finder of requests of a subject."""
-    maker = space.maker
-    return SubjectWitnessFinder(
-        maker.table, path, access, access_time, space.engine.context_of, maker.lenient, value_steps, subject=subject
-    )
+@dataclass(slots=True, eq=False)
+class SubjectSearch(RequestSearch):
+    """Searches for requests of one subject."""
+
+    subject: Subject = field(kw_only=True)
+
+    def finder(self, path: Path, access: str) -> SubjectWitnessFinder:
+        """Return the finder of the subject's requests on a path for an access type."""
+        maker = self.space.maker
+        context_of, steps = self.space.engine.context_of, self.budget.value_steps
+        return SubjectWitnessFinder(
+            maker.table, path, access, self.access_time, context_of, maker.lenient, steps, subject=self.subject
+        )
+
+
+def search_of(
+    space: PolicySpace, subject: Subject | None, budget: SearchBudget, access_time: int = DEFAULT_TIME
+) -> RequestSearch:
+    """Return the search for requests of a subject; without one, of anyone."""
+    if subject is None:
+        return RequestSearch(space, budget, access_time)
+    return SubjectSearch(space, budget, access_time, subject=subject)
 
 
 class SubjectSpace(PolicySpace):

@@ -1,4 +1,4 @@
-"""`ranger-cdap shadow`: what enforcing would change, from an audit or recorded checks, and the policies against it."""
+"""`ranger-cdap shadow`: what enforcing would change, from an audit, and the policies against it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _audit = click.argument("audit", type=FILE, metavar="[FILE]...", nargs=-1)
 _source = click.option(
     "--records", "source", type=click.Choice(list(SOURCES)), default=AUDIT.name,
     show_default=True, callback=lambda _context, _parameter, given: SOURCES[given],
-    help="Kind of records in FILE: our audit records, the predecessor's Ranger audit events, or recorded checks.",
+    help="Kind of records in FILE: our audit records, or the predecessor's Ranger audit events.",
 )  # fmt: skip
 
 
@@ -84,10 +84,9 @@ def report_command(
     A denial is marked as closed if current policies grant the missing privilege. Records of older versions, which do
     not name it, are listed by their reason. Lists of entities are not audited.
 
-    `--records predecessor` reads the audit of the Java predecessor. `--records checks` reads recorded checks of CDAP:
-    bodies of `POST /cdap/v1/enforce` with their answer as `allowed`. Each record is replayed with today's policies,
-    groups and settings. The predecessor's events name no operation, so each possible one is compared. Undecided records
-    are counted by their reason.
+    `--records predecessor` reads the audit of the Java predecessor. Each record is replayed with today's policies,
+    groups and settings. Its events name no operation, so each possible one is compared. Undecided records are counted
+    by their reason.
     """
     found, rows = read_report(invocation, source, audit, files, since)
     policies = _closing(invocation, rows)

@@ -1,11 +1,11 @@
-"""Records that the shadow report reads: the audit of this program, that of the Java predecessor, or recorded checks."""
+"""Records that the shadow report reads: the audit of this program, or that of the Java predecessor."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +14,7 @@ from ranger_cdap.authz.access_replay import AccessReplay
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decision_context import DecisionContext
 from ranger_cdap.authz.groups import GroupResolver
-from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, evaluate_privilege
-from ranger_cdap.cdap.checks.checks import CdapCheck
+from ranger_cdap.cdap.answer import EvaluatedPrivilege, evaluate_privilege
 from ranger_cdap.cdap.checks.master import MasterCreate
 from ranger_cdap.cdap.profile import Profile
 from ranger_cdap.cli.files import reading
@@ -26,12 +25,9 @@ from ranger_cdap.cli.ranger_changes import counted
 from ranger_cdap.config import AuditSettings, Settings
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady
-from ranger_cdap.ranger_model.json_text import convert
-from ranger_cdap.ranger_model.strict_json import BadLine, read_object, text_of
 from ranger_cdap.tools.shadow.predecessor_audit import read_predecessor_line
-from ranger_cdap.tools.shadow.shadow_replay import Decide, RecordedAnswer, ShadowReplay, WhyUndecided, decide_by
+from ranger_cdap.tools.shadow.shadow_replay import ShadowReplay
 from ranger_cdap.tools.shadow.shadow_report import Evaluate, ShadowReport, ShadowRow, Target
-from ranger_cdap.wire.cdap_wire import AnsweredCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +44,10 @@ AUDIT: Final = ShadowSource("audit", "a record of this program", "records.jsonl"
 PREDECESSOR: Final = ShadowSource(
     "predecessor", "an event of Ranger's audit", "cdap_ranger_audit.log", "the predecessor"
 )
-CHECKS: Final = ShadowSource("checks", "a recorded check", "checks.jsonl", "the recorded answers")
-SOURCES: Final = {source.name: source for source in (AUDIT, PREDECESSOR, CHECKS)}
+SOURCES: Final = {source.name: source for source in (AUDIT, PREDECESSOR)}
+
+_REMEMBERED: Final = 100_000
+"""Number of distinct accesses whose answers are kept: an audit repeats the same ones."""
 
 
 def read_report(
@@ -122,51 +120,10 @@ def _reader(
     if source is AUDIT:
         return found.read
     service, instance = settings.ranger.service, settings.cdap.instance
-    read_line = (
-        partial(read_predecessor_line, service=service, instance=instance) if source is PREDECESSOR else read_check_line
-    )
-    deciding = _deciding(authorizer, MasterCreate(settings.master.create))
-    return ShadowReplay(found, read_line, deciding).read
-
-
-def _deciding(authorizer: Authorizer, mode: MasterCreate) -> Decide:
-    """Return how records are decided: by the given policies and the settings, with everything enforced.
-
-    What it returns raises NotReady if there are no policies.
-    """
-    decide = decide_by(AccessReplay(authorizer, mode))
-
-    def decide_if_ready(record: RecordedAnswer) -> Iterable[tuple[bool, Sequence[Answer]]]:
-        _engine(authorizer)
-        return decide(record)
-
-    return decide_if_ready
-
-
-def read_check_line(text: bytes) -> RecordedAnswer | WhyUndecided:
-    """Return the check of a line: a body of `POST /cdap/v1/enforce` with the answer, `allowed`.
-
-    Raises:
-        BadLine: it is none; the message is the reason.
-    """
-    value = read_object(text_of(text))
-    if "entities" in value and "entity" not in value:
-        return WhyUndecided.VISIBILITY
-    found = convert(value, AnsweredCheck, BadLine)
-    if found.principal.type.upper() != "USER" or not found.principal.name.strip():
-        return WhyUndecided.NO_USER
-    if found.allowed is None:
-        return WhyUndecided.NO_ANSWER
-    check = CdapCheck(
-        found.entity.type,
-        tuple(found.entity.parts),
-        tuple(found.permissions),
-        found.child_type,
-        found.hint,
-        found.from_container,
-    )
-    time = found.check.at if found.check is not None else 0
-    return RecordedAnswer(found.principal.name, check, found.allowed, time, client_ip=found.client_ip)
+    read_line = partial(read_predecessor_line, service=service, instance=instance)
+    _engine(authorizer)  # without policies nothing can be compared
+    replay = AccessReplay(authorizer, MasterCreate(settings.master.create))
+    return ShadowReplay(found, read_line, lru_cache(maxsize=_REMEMBERED)(replay.answers_to_access)).read
 
 
 def _evaluating(authorizer: Authorizer) -> Evaluate:

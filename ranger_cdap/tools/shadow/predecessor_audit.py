@@ -10,11 +10,11 @@ from ranger_cdap.cdap.checks.predecessor_access import PredecessorAccess, action
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.audit_event import POLICIES_DECIDED, AuditEvent, read_audit_line
 from ranger_cdap.ranger_model.strict_json import text_of
-from ranger_cdap.tools.shadow.shadow_replay import OtherService, RecordedAnswer, WhyUndecided
+from ranger_cdap.tools.shadow.shadow_replay import RecordedAnswer, WhyUndecided
 
 
-def read_predecessor_line(text: bytes, service: str, instance: str) -> RecordedAnswer | WhyUndecided | OtherService:
-    """Return the access of a line: a JSON object, after what log4j may have put before it.
+def read_predecessor_line(text: bytes, service: str, instance: str) -> RecordedAnswer | WhyUndecided | None:
+    """Return the access of a line, None for another service: a JSON object, after what log4j may have put before it.
 
     Raises:
         BadLine: it is no event of Ranger's audit; the message is the reason.
@@ -24,7 +24,7 @@ def read_predecessor_line(text: bytes, service: str, instance: str) -> RecordedA
     if event is None:
         return WhyUndecided.OWN_RECORD
     if event.service != service:
-        return OtherService()
+        return None
     return _access(event, instance)
 
 

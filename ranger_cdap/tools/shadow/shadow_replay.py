@@ -2,29 +2,22 @@
 
 Laws: a record is a change if and only if one of the operations that it stands for is decided otherwise now; every line
 is counted once, as `ShadowReport` says. A record of the predecessor's audit may have been one of several operations,
-each of which is compared; a recorded check stands for all of its operations together.
+each of which is compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
-from typing import Final
 
 from ranger_cdap.audit.record import MissingPrivilege
 from ranger_cdap.audit.verify import Place
-from ranger_cdap.authz.access_replay import AccessReplay
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
-from ranger_cdap.cdap.checks.checks import CdapCheck
 from ranger_cdap.cdap.checks.predecessor_access import PredecessorAccess
 from ranger_cdap.engine import NO_POLICY
 from ranger_cdap.ranger_model.strict_json import BadLine
 from ranger_cdap.tools.shadow.shadow_report import ShadowChange, ShadowKey, ShadowReport
-
-_REMEMBERED: Final = 100_000
-"""Number of distinct accesses whose answers are kept: an audit repeats the same ones."""
 
 
 class WhyUndecided(StrEnum):
@@ -38,37 +31,24 @@ class WhyUndecided(StrEnum):
     UNKNOWN_ACCESS = "its access type is none of the predecessor's"
     NO_ENTITY = "its resource is no entity of CDAP"
     SECURE_KEY = "it is of a secure key, which the predecessor does not name"
-    VISIBILITY = "it asks which entities are visible, which is not compared"
-    NO_ANSWER = "it has no answer (`allowed`)"
-    NO_TIME = "it has no time, which `--since` needs"
-
-
-@dataclass(frozen=True, slots=True)
-class OtherService:
-    """Record of another Ranger service."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """Recorded answer to a user, `count` times.
-
-    `asked` is what was asked, `time` in epoch milliseconds (0: unknown), `client_ip` the user's address.
-    """
+    """Recorded answer to a user who asked for an access, `count` times, at `time` in epoch milliseconds."""
 
     user: str
-    asked: PredecessorAccess | CdapCheck
+    asked: PredecessorAccess
     allowed: bool
-    time: int = 0
-    count: int = 1
-    client_ip: str | None = None
+    time: int
+    count: int
 
 
-ReadLine = Callable[[bytes], RecordedAnswer | WhyUndecided | OtherService]
-"""Return the record of a line; raises BadLine if it is none."""
+ReadLine = Callable[[bytes], RecordedAnswer | WhyUndecided | None]
+"""Return the record of a line, None for one of another Ranger service; raises BadLine if it is none."""
 
-Decide = Callable[[RecordedAnswer], Iterable[tuple[bool, Sequence[Answer]]]]
-"""Return for each of the questions that a record may have been the old answer, and today's, which must all be allowed.
-"""
+Decide = Callable[[str, PredecessorAccess], Iterable[tuple[Answer, bool]]]
+"""Return today's answer to each operation that an access of a user may have been, and whether it was denied then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,42 +66,23 @@ class ShadowReplay:
         except BadLine as e:
             self.found.reject(place, str(e))
             return
-        if isinstance(line, OtherService):
+        if line is None:
             self.found.other_services += 1
         elif isinstance(line, WhyUndecided):
             self.found.leave_undecided(place, line.value)
-        elif line.time == 0 and self.found.since:
-            self.found.leave_undecided(place, WhyUndecided.NO_TIME.value)
         elif line.time < self.found.since:
             self.found.earlier += 1
         else:
-            keys = (key for was, answers in self.decide(line) for key in changes(was, answers))
+            possible = self.decide(line.user, line.asked)
+            keys = (key for answer, denied in possible for key in changes(line.allowed and not denied, answer))
             self.found.change(keys, line.time, line.count)
 
 
-def decide_by(replay: AccessReplay) -> Decide:
-    """Return how records are decided."""
-    to_access = lru_cache(maxsize=_REMEMBERED)(replay.answers_to_access)
-
-    def decide(record: RecordedAnswer) -> Iterable[tuple[bool, Sequence[Answer]]]:
-        if isinstance(record.asked, PredecessorAccess):
-            possible = to_access(record.user, record.asked)
-            return [(record.allowed and not denied, (answer,)) for answer, denied in possible]
-        return [(record.allowed, replay.answers_to_check(record.user, record.asked, record.client_ip))]
-
-    return decide
-
-
-def changes(was_allowed: bool, answers: Sequence[Answer]) -> Iterator[ShadowKey]:
-    """Yield what is different now about a question: nothing, if all its answers together are as recorded."""
-    is_allowed = all(answer.allowed for answer in answers)
-    if is_allowed is was_allowed:
-        return
-    for answer in answers:
-        if is_allowed:
-            yield from _allowed(answer)
-        elif not answer.allowed:
-            yield from _denied(answer)
+def changes(was_allowed: bool, answer: Answer) -> Iterable[ShadowKey]:
+    """Return what is different now about an operation: nothing, if it is answered as recorded."""
+    if answer.allowed is was_allowed:
+        return ()
+    return _allowed(answer) if answer.allowed else _denied(answer)
 
 
 def _allowed(answer: Answer) -> Iterator[ShadowKey]:

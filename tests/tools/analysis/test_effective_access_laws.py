@@ -20,8 +20,8 @@ from ranger_cdap.tools.analysis.effective_access import (
     FoundAccess,
     effective_access,
 )
-from ranger_cdap.tools.analysis.impact import SearchBudget
 from ranger_cdap.tools.analysis.logic.formula import Formula
+from ranger_cdap.tools.analysis.request_search import SearchBudget
 from ranger_cdap.tools.analysis.subject import Subject
 from tests.tools.analysis.guards import contains
 from tests.tools.analysis.small_sets import ACCESSES, Features, Json, definition, engine, numbered, requests, scenario

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.errors import PolicySetError
-from ranger_cdap.tools.analysis.impact import ChangedAccess, Impact, SearchBudget, impact
+from ranger_cdap.tools.analysis.impact import ChangedAccess, Impact, impact
+from ranger_cdap.tools.analysis.request_search import SearchBudget
 from tests.tools.analysis.guards import contains
 from tests.tools.analysis.small_sets import (
     ACCESSES,

@@ -11,8 +11,9 @@ from hypothesis import given
 
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.errors import PolicySetError
-from ranger_cdap.tools.analysis.impact import SearchBudget, impact
+from ranger_cdap.tools.analysis.impact import impact
 from ranger_cdap.tools.analysis.redundancy import Redundancy, redundancy
+from ranger_cdap.tools.analysis.request_search import SearchBudget
 from ranger_cdap.tools.analysis.without_principals import ItemPrincipal, without_principals
 from tests.tools.analysis.small_sets import (
     ACCESSES,

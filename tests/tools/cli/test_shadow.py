@@ -238,38 +238,26 @@ def old_event(user: str, result: int = 1, **more: Any) -> str:
     })  # fmt: skip
 
 
-def old_check(user: str, allowed: bool) -> str:
-    """A recorded check of CDAP."""
-    entity = {"type": "DATASET", "parts": ["ns1", "kv"]}
-    body = {"principal": {"name": user}, "entity": entity, "permissions": ["STANDARD.GET"]}
-    return json.dumps({**body, "allowed": allowed})
-
-
-FORMS = pytest.mark.parametrize(("form", "line"), [("predecessor", old_event), ("checks", old_check)])
-
-
-@FORMS
-def test_recorded_answers_are_compared_with_todays_policies(
-    report: Report, form: str, line: Any, tmp_path: Path
-) -> None:
-    words = ("--json", "--records", form)
-    changed = report(ExitCode.NO, line("alice", True), line("bob", True), line("carol", False), words=words)
+def test_recorded_answers_are_compared_with_todays_policies(report: Report, tmp_path: Path) -> None:
+    words = ("--json", "--records", "predecessor")
+    changed = report(
+        ExitCode.NO, old_event("alice", True), old_event("bob", True), old_event("carol", False), words=words
+    )
     assert {(row["change"], row["user"]) for row in changed["changes"]} == {
         ("newly denied", "bob"),
         ("newly allowed", "carol"),  # by a group of the user store
     }
-    assert (changed["changed"], changed["unchanged"], changed["source"]) == (2, 1, form)
+    assert (changed["changed"], changed["unchanged"], changed["source"]) == (2, 1, "predecessor")
     (policy,) = changed["policies"]
     assert policy["policyItems"] == [{"users": ["bob"], "accesses": [{"type": "read"}]}]
-    report(ExitCode.OK, line("alice", True), line("carol", False), words=(*words, "--accept-allowed"))
-    report(ExitCode.OK, line("alice", True), line("mallory", False), words=words)
+    report(ExitCode.OK, old_event("alice", True), old_event("carol", False), words=(*words, "--accept-allowed"))
+    report(ExitCode.OK, old_event("alice", True), old_event("mallory", False), words=words)
     assert not list(tmp_path.glob("**/records*")), "nothing is audited"
 
 
-@FORMS
-def test_records_that_cannot_be_decided_are_no_good_news(report: Report, form: str, line: Any) -> None:
-    good, nameless = line("alice", True), line("", True)
-    words = ("--records", form)
+def test_records_that_cannot_be_decided_are_no_good_news(report: Report) -> None:
+    good, nameless = old_event("alice", True), old_event("", True)
+    words = ("--records", "predecessor")
     found = report(ExitCode.INVALID_INPUT, good, nameless, nameless, words=("--json", *words))
     undecided = {"reason": "it names no user", "count": 2, "first_at": "audit.jsonl:2"}
     assert (found["unchanged"], found["undecided"]) == (1, [undecided])
@@ -284,26 +272,28 @@ def test_records_that_cannot_be_decided_are_no_good_news(report: Report, form: s
     assert "audit.jsonl:2" in err
 
 
-@FORMS
-def test_a_replay_needs_files_and_policies(form: str, line: Any, tmp_path: Path, capsys: Any) -> None:
+def test_a_replay_needs_files_and_policies(tmp_path: Path, capsys: Any) -> None:
     policies = named(tmp_path)
-    assert main(["shadow", "report", "--records", form, *policies]) == ExitCode.INVALID_INPUT
-    assert f"`--records {form}` needs files" in " ".join(capsys.readouterr().err.split())
-    assert main(["shadow", "report", "--records", form, str(tmp_path / "none"), *policies]) == ExitCode.INVALID_INPUT
+    assert main(["shadow", "report", "--records", "predecessor", *policies]) == ExitCode.INVALID_INPUT
+    assert "`--records predecessor` needs files" in " ".join(capsys.readouterr().err.split())
+    assert (
+        main(["shadow", "report", "--records", "predecessor", str(tmp_path / "none"), *policies])
+        == ExitCode.INVALID_INPUT
+    )
     assert "cannot be read" in capsys.readouterr().err
-    (tmp_path / "lines").write_text(f"{line('alice', True)}\n", encoding="utf-8")
-    assert main(["shadow", "report", "--records", form, str(tmp_path / "lines")]) == ExitCode.NOT_READY
+    (tmp_path / "lines").write_text(f"{old_event('alice', True)}\n", encoding="utf-8")
+    assert main(["shadow", "report", "--records", "predecessor", str(tmp_path / "lines")]) == ExitCode.NOT_READY
 
 
-@given(content=st.binary(max_size=200), form=st.sampled_from(["predecessor", "checks"]))
-def test_random_bytes_are_no_records_of_another_form(content: bytes, form: str) -> None:
+@given(content=st.binary(max_size=200))
+def test_random_bytes_are_no_records_of_another_form(content: bytes) -> None:
     with TemporaryDirectory() as folder:
         (path := Path(folder) / "lines").write_bytes(content)
         words = [
             "shadow",
             "report",
             "--records",
-            form,
+            "predecessor",
             str(path),
             *named(Path(folder)),
             "--quiet",
@@ -318,5 +308,3 @@ def test_the_page_says_that_an_old_record_names_no_operation(report: Report) -> 
     assert "names no operations: each row is one that its records may have been" in " ".join(out.split())
     assert "changed: 1; unchanged: 1; compared with the predecessor" in " ".join(out.split())
     assert "of other services: 1" in " ".join(out.split())
-    out, _ = report(ExitCode.NO, old_check("bob", allowed=True), words=("--records", "checks"))
-    assert "compared with the recorded answers" in " ".join(out.split())

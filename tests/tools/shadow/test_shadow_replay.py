@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import servicedef
 from ranger_cdap.audit.verify import Place
 from ranger_cdap.authz.access_replay import AccessReplay
 from ranger_cdap.authz.authorizer import Authorizer
@@ -37,10 +36,9 @@ from ranger_cdap.cdap.entity import EntityId, entity_types
 from ranger_cdap.cdap.existence import Existence
 from ranger_cdap.cdap.profile import profile_names
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.tools.cli.shadow_sources import read_check_line
 from ranger_cdap.tools.policies.needed_policies import needed_policies
 from ranger_cdap.tools.shadow.predecessor_audit import read_predecessor_line
-from ranger_cdap.tools.shadow.shadow_replay import ReadLine, ShadowReplay, WhyUndecided, decide_by
+from ranger_cdap.tools.shadow.shadow_replay import ReadLine, ShadowReplay, WhyUndecided
 from ranger_cdap.tools.shadow.shadow_report import ShadowChange, ShadowReport, ShadowRow, Target, gaps
 from tests.authz.fixtures import Memory, authorizer, engine, policy
 from tests.cdap.checks.predecessor_answers import POLICIES, made, old_access, old_answer, old_resource, recorded
@@ -51,10 +49,7 @@ Json = dict[str, Any]
 SERVICE = "cdapdev"
 DENIED, ALLOWED = ShadowChange.DENIED, ShadowChange.ALLOWED
 NOTHING_ENFORCED = Enforcement(frozenset(), None, UnenforcedMode.REPORT)
-READERS: dict[str, ReadLine] = {
-    "predecessor": partial(read_predecessor_line, service=SERVICE, instance="cdap"),
-    "checks": read_check_line,
-}
+READER: ReadLine = partial(read_predecessor_line, service=SERVICE, instance="cdap")
 
 
 def event(user: str = "alice", result: int = 1, **more: Any) -> Json:
@@ -65,18 +60,6 @@ def event(user: str = "alice", result: int = 1, **more: Any) -> Json:
         "policy": 7 if result else -1, "enforcer": "ranger-acl", "cliIP": "master.example.com",
         "logType": "RangerAudit", "id": "5e8c-0", "seq_num": 1, "event_count": 1, "event_dur_ms": 0, "tags": [], **more,
     }  # fmt: skip
-
-
-def check_line(user: str, asked: CdapCheck, allowed: bool | None, **more: Any) -> Json:
-    """A recorded check: what CDAP's extension sends, and the answer."""
-    body = {
-        "principal": {"name": user, "type": "USER"},
-        "entity": {"type": asked.entity_type, "parts": list(asked.id_parts)},
-        "permissions": list(asked.permissions),
-        "hint": asked.hint,
-        "allowed": allowed,
-    }
-    return body | ({"child_type": asked.child_type} if asked.child_type else {}) | more
 
 
 @lru_cache(maxsize=4)
@@ -101,11 +84,11 @@ class World:
     def enforcing(self) -> AccessEnforcer:
         return AccessEnforcer(authorizer(self.engine, profile=self.profile), MasterCreate.DENY)
 
-    def report(self, form: str, lines: Iterable[Json | bytes], since: int = 0) -> tuple[ShadowReport, list[ShadowRow]]:
+    def report(self, lines: Iterable[Json | bytes], since: int = 0) -> tuple[ShadowReport, list[ShadowRow]]:
         memory = Memory()
-        decide_by(AccessReplay(self.authorizer(memory), MasterCreate.DENY))
         found = ShadowReport(SERVICE, since)
-        replay = ShadowReplay(found, READERS[form], decide_by(AccessReplay(self.authorizer(memory), MasterCreate.DENY)))
+        decide = AccessReplay(self.authorizer(memory), MasterCreate.DENY).answers_to_access
+        replay = ShadowReplay(found, READER, decide)
         for number, line in enumerate(lines, 1):
             replay.read(Place("file", number), line if isinstance(line, bytes) else json.dumps(line).encode())
         assert memory.records == [], "a replay is no access"
@@ -116,8 +99,8 @@ class World:
 
         return found, list(found.by_now(evaluate))
 
-    def changes(self, form: str, *lines: Json | bytes) -> set[tuple[str, str, str]]:
-        return {(row.key.change.value, row.key.operation, row.key.decisive) for row in self.report(form, lines)[1]}
+    def changes(self, *lines: Json | bytes) -> set[tuple[str, str, str]]:
+        return {(row.key.change.value, row.key.operation, row.key.decisive) for row in self.report(lines)[1]}
 
     def closed(self, rows: Sequence[ShadowRow]) -> World:
         """The world after the policies that close the gaps were applied."""
@@ -171,13 +154,9 @@ def test_every_check_that_is_answered_otherwise_today_is_in_the_report(rows: Any
     for check in recorded():
         for user in ("alice", "eve"):
             was = old_answer(before, user, check)
-            is_now = enforcing.enforce(user, check, existence=new).allowed
-            changed = {DENIED if was else ALLOWED} if is_now is not was else set()
-            found, _ = world.report("checks", [check_line(user, check, was)])
-            assert {key.change for key in found.rows} == changed, (user, check)
             for line in old_events(user, check, was) if check.child_type is None else ():
                 today = enforcing.enforce(user, as_recorded(check), existence=new)
-                found, _ = world.report("predecessor", [line])
+                found, _ = world.report([line])
                 rows_now = {(key.change, key.operation) for key in found.rows}
                 change = DENIED if was else ALLOWED
                 differing = {(change, one.operation) for one in today.answers if one.allowed is not was}
@@ -205,7 +184,7 @@ def test_a_row_is_an_operation_that_cdap_can_check_and_that_is_answered_otherwis
     was = data.draw(st.booleans())
     enforcing, deciding = world.enforcing(), authorizer(world.policies, profile=profile)
     (line,) = old_events("alice", check, was)
-    found, _ = world.report("predecessor", [line])
+    found, _ = world.report([line])
     access = line["action"]
     asked = [
         msgspec.structs.replace(check, permissions=(permission,), hint=hint, child_type=None)
@@ -229,21 +208,14 @@ def test_a_row_is_an_operation_that_cdap_can_check_and_that_is_answered_otherwis
 
 
 @settings(max_examples=20)
-@given(
-    rows=POLICIES, profile=st.sampled_from(profile_names()), form=st.sampled_from(sorted(READERS)), denies=st.booleans()
-)
-def test_once_the_gaps_are_closed_only_policies_deny(rows: Any, profile: str, form: str, denies: bool) -> None:
+@given(rows=POLICIES, profile=st.sampled_from(profile_names()), denies=st.booleans())
+def test_once_the_gaps_are_closed_only_policies_deny(rows: Any, profile: str, denies: bool) -> None:
     policies = ({**one, "denyPolicyItems": [] if not denies else one.get("denyPolicyItems", [])} for one in made(rows))
     world = World(tuple(policies), profile)
-    lines = [
-        line
-        for check in recorded()
-        for user in ("alice", "eve")
-        for line in (old_events(user, check, True) if form == "predecessor" else [check_line(user, check, True)])
-    ]
-    found, before = world.report(form, lines)
+    lines = [line for check in recorded() for user in ("alice", "eve") for line in old_events(user, check, True)]
+    found, before = world.report(lines)
     assert any(row.key.change is DENIED for row in before)
-    remaining = [row for row in world.closed(before).report(form, lines)[1] if row.key.change is DENIED]
+    remaining = [row for row in world.closed(before).report(lines)[1] if row.key.change is DENIED]
     denying = {one["id"] for one in world.policies if one["denyPolicyItems"]}
     for row in remaining:
         # What is denied for another reason than lack of a privilege cannot be granted; nor what a policy denies.
@@ -257,13 +229,12 @@ JSON_VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-CHECK = CdapCheck("DATASET", ("ns1", "kv"), ("STANDARD.GET",), None, None)
 
 
 @st.composite
 def lines_of(draw: st.DrawFn) -> bytes:
-    """A good line of either form with some fields changed, removed or added, or anything at all."""
-    good = draw(st.sampled_from([event(), event("eve", 0), check_line("alice", CHECK, True)]))
+    """A good line with some fields changed, removed or added, or anything at all."""
+    good = draw(st.sampled_from([event(), event("eve", 0)]))
     for name in draw(st.lists(st.sampled_from(sorted(good)), max_size=3)):
         good = (
             {**good, name: draw(JSON_VALUES)} if draw(st.booleans()) else {n: v for n, v in good.items() if n != name}
@@ -272,11 +243,9 @@ def lines_of(draw: st.DrawFn) -> bytes:
     return draw(st.sampled_from([text, text[:-3], b"INFO x: " + text, b"\xff" + text]) | BYTES)
 
 
-@given(
-    lines=st.lists(lines_of(), max_size=12), form=st.sampled_from(sorted(READERS)), since=st.sampled_from([0, 10**12])
-)
-def test_every_line_is_counted_exactly_once_whatever_it_is(lines: list[bytes], form: str, since: int) -> None:
-    found, _ = World((policy(7, {"namespace": "ns1"}, ["alice"], ["read"]),)).report(form, lines, since)
+@given(lines=st.lists(lines_of(), max_size=12), since=st.sampled_from([0, 10**12]))
+def test_every_line_is_counted_exactly_once_whatever_it_is(lines: list[bytes], since: int) -> None:
+    found, _ = World((policy(7, {"namespace": "ns1"}, ["alice"], ["read"]),)).report(lines, since)
     counts = (found.changed, found.unchanged, found.not_decided, found.other_services, found.earlier, found.rejected)
     assert sum(counts) == len(lines)
     assert len(found.places) == found.rejected
@@ -326,7 +295,7 @@ LINES: list[tuple[Json | bytes, str]] = [
 
 @pytest.mark.parametrize(("line", "counted"), LINES)
 def test_a_line_of_the_predecessors_audit_is_decided_or_named(line: Json | bytes, counted: str) -> None:
-    found, _ = World((READ_KV,), "cdap-6").report("predecessor", [line])
+    found, _ = World((READ_KV,), "cdap-6").report([line])
     if isinstance(counted, WhyUndecided):
         assert {why: one.count for why, one in found.undecided.items()} == {counted.value: 1}
     else:
@@ -418,64 +387,11 @@ def test_each_operation_that_an_access_may_have_been_is_compared(
     today: Json | None, line: Json, expected: list[tuple[str, str, str]]
 ) -> None:
     world = World((today,) if today else (), "cdap-6")
-    assert world.changes("predecessor", line) == set(expected)
+    assert world.changes(line) == set(expected)
 
 
-GET, DELETE = CHECK, CdapCheck("DATASET", ("ns1", "kv"), ("STANDARD.GET", "STANDARD.DELETE"))
-CHECKS: list[tuple[Json, str]] = [
-    (check_line("alice", GET, True), "unchanged"),
-    (check_line("eve", GET, True), "changed"),
-    (check_line("alice", DELETE, False), "unchanged"),
-    (check_line("alice", DELETE, True), "changed"),
-    (check_line("alice", CdapCheck("SECUREKEY", ("ns1", "k"), ("STANDARD.GET",)), False), "unchanged"),
-    (check_line("alice", CdapCheck("NO_SUCH", ("ns1", "k"), ("STANDARD.GET",)), True), "changed"),
-    (check_line("alice", GET, None), WhyUndecided.NO_ANSWER),
-    (check_line("", GET, True), WhyUndecided.NO_USER),
-    (check_line("alice", GET, True, principal={"name": "etl", "type": "GROUP"}), WhyUndecided.NO_USER),
-    ({"principal": {"name": "alice"}, "entities": [{"type": "DATASET", "parts": []}]}, WhyUndecided.VISIBILITY),
-    (check_line("alice", GET, True, answer=1), "rejected"),
-    (event(), "rejected"),
-]
-
-
-@pytest.mark.parametrize(("line", "counted"), CHECKS)
-def test_a_recorded_check_is_decided_or_named(line: Json, counted: str) -> None:
-    found, _ = World((READ_KV,), "cdap-6").report("checks", [line])
-    if isinstance(counted, WhyUndecided):
-        assert {why: one.count for why, one in found.undecided.items()} == {counted.value: 1}
-    else:
-        assert getattr(found, counted) == 1
-
-
-def test_a_time_is_needed_only_for_since_and_a_summary_counts_as_it_says() -> None:
-    stamp = {"id": "ab" * 16, "process": "cd" * 16, "at": 1_577_872_800_123}
-    with_time, without = check_line("eve", GET, True, check=stamp), check_line("eve", GET, True)
+def test_records_before_since_and_a_summary_count_as_they_say() -> None:
     world = World((READ_KV,))
-    assert world.report("checks", [with_time, without])[0].changed == 2
-    since, _ = world.report("checks", [with_time, without], since=1_577_872_800_123)
-    assert (since.changed, set(since.undecided)) == (1, {WhyUndecided.NO_TIME.value})
-    assert world.report("predecessor", [event("eve")], since=1_577_872_800_124)[0].earlier == 1
-    found, rows = world.report("predecessor", [event("eve", event_count=40), event("eve")])
+    assert world.report([event("eve")], since=1_577_872_800_124)[0].earlier == 1
+    found, rows = world.report([event("eve", event_count=40), event("eve")])
     assert (found.changed, {row.count for row in rows}) == (2, {41})
-
-
-def test_the_recorded_address_and_todays_groups_decide_a_recorded_check() -> None:
-    by_address = policy(1, {"namespace": "ns1", "dataset": "kv"}, [], [])
-    by_address["policyItems"] = [
-        {
-            "groups": ["etl"],
-            "accesses": [{"type": "read"}],
-            "conditions": [{"type": "ip", "values": ["10.0.0.1"]}],
-        }
-    ]
-    evaluator = "org.apache.ranger.plugin.conditionevaluator.RangerIpMatcher"
-    definition = {**servicedef.service_definition(), "policyConditions": [{"name": "ip", "evaluator": evaluator}]}
-    world = authorizer(
-        engine((by_address,), definition), profile="cdap-6", groups_of=lambda user: frozenset({"etl"} - {user})
-    )
-    decide = decide_by(AccessReplay(world, MasterCreate.DENY))
-    for address, unchanged in (("10.0.0.1", 1), ("10.0.0.2", 0)):
-        found = ShadowReport(SERVICE)
-        line = json.dumps(check_line("carol", GET, True, client_ip=address)).encode()
-        ShadowReplay(found, read_check_line, decide).read(Place("f", 1), line)
-        assert found.unchanged == unchanged
