@@ -125,6 +125,8 @@ def _rights(
     except ServiceDisabled:
         return [failed("service", f"`{service}` is disabled", "enable it in Ranger Admin")], None
     findings = [_right(account, service, right, proof) for right, proof in proven.proofs.items()]
+    if account.purpose == "sync":
+        findings.append(_in_zones(account, admin, service))
     if proven.policies is not None and account.purpose == "plugin":
         findings.extend(examine_names(settings, proven.policies, admin, by))
     if proven.problem:
@@ -142,6 +144,19 @@ def _right(account: Account, service: str, right: str, proof: Proof) -> Finding:
     how = " in Ranger Admin" if right == GRANT else f": {SETUP}"
     advice = f"add it to `{right}` of service `{service}`{how}"
     return failed(check, "missing", advice) if wanted else well(check, "absent, and not needed")
+
+
+def _in_zones(account: Account, admin: RangerAdmin, service: str) -> Finding:
+    """Prove that the account can read the security zones, and write into each."""
+    check, zone = f"right of {account}: security zones", ""
+    try:
+        zones = sorted(admin.security_zones(service))
+        for zone in zones:
+            admin.revoke_nothing(service, account.username, zone)
+    except RangerAdminError as e:
+        what = f"it cannot write into `{zone}`" if zone else "it cannot read them"
+        return failed(check, f"{what}: {e}", f"add it to the lists of service `{service}`: {SETUP}")
+    return well(check, f"writes into {', '.join(f'`{name}`' for name in zones)}" if zones else "the service is in none")
 
 
 def examine_service(settings: Settings, policies: ServicePolicies | None) -> Iterator[Finding]:

@@ -117,6 +117,23 @@ def test_the_needed_rights_are_well_and_nothing_is_left_open(world: World) -> No
     assert {f.health for own in world.findings().values() for f in own.values()} == {Health.WELL}
 
 
+@pytest.mark.parametrize("zones", [(), ("finance", "money")])
+@pytest.mark.parametrize("may", [True, False])
+def test_the_sync_account_writes_into_each_zone(world: World, zones: tuple[str, ...], may: bool) -> None:
+    world.give(NEEDED if may else {**NEEDED, "cdapsync": set(DOWNLOADS)})
+    for name in zones:
+        rows = [{"instance": ["cdap"], "namespace": [f"{name}*"]}]
+        people = {"adminUsers": ["ann"], "auditUsers": ["ann"]}
+        zone = {"name": name, "services": {SERVICE: {"resources": rows}}, **people}
+        assert world.raw("POST", f"{V2}/zones", zone)[0] == 200
+    (sync,) = (account for account in accounts(world.settings) if account.purpose == "sync")
+    findings, _ = examine_account(sync, world.settings)
+    (found,) = (each for each in findings if each.check == f"right of {sync}: security zones")
+    health = Health.WELL if may or not zones else Health.FAILED
+    seen = "writes into `finance`, `money`" if may else "it cannot write into `finance`: "
+    assert (found.health, found.seen[: len(seen)]) == (health, seen if zones else "the service is in none"[: len(seen)])
+
+
 @pytest.mark.parametrize("account", NEEDED)
 def test_an_account_administers_the_service_by_a_group_too(world: World, account: str) -> None:
     world.give({**NEEDED, "cdapsync": set(DOWNLOADS)}, **{"service.admin.groups": "ops"})

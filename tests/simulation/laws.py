@@ -21,6 +21,7 @@ def breaches(simulation: Simulation) -> Iterator[str]:
     yield from _no_owner_moves(simulation)
     yield from _clean_creations_are_granted(simulation)
     yield from _what_was_refused_is_kept(simulation)
+    yield from _in_one_zone(simulation)
     if is_confirmed(simulation):
         yield from _nothing_stays_in_doubt(simulation)
 
@@ -125,8 +126,27 @@ def _clean_creations_are_granted(simulation: Simulation) -> Iterator[str]:
             continue
         if any(_near(simulation, request, other) for other in about if other is not request):
             continue
-        if simulation.pipeline.ranger.holder(entity) != found.creator:
+        ranger = simulation.pipeline.ranger
+        if ranger.holder(entity, ranger.zone_of(entity)) != found.creator and not _waits_for_zone(simulation, entity):
             yield f"law 2: {found.creator} does not hold {entity}, created by {request.name}, which overlaps nothing"
+
+
+def _waits_for_zone(simulation: Simulation, entity: EntityId) -> bool:
+    """Whether a zone came over the grant, or replaced its own, and the ledger says what its administrator can do."""
+    zone = simulation.pipeline.ranger.zone_of(entity)
+    lives = [life for life in simulation.pipeline.ledger.lives_of(entity) if life.is_open and life.waits_for_zone]
+    asked = (life for life in lives if simulation.pipeline.zones == "ask" or "its grant went with zone" in life.reason)
+    return bool(zone) and any(f"sync rezone --zone '{zone}'" in life.reason for life in asked)
+
+
+def _in_one_zone(simulation: Simulation) -> Iterator[str]:
+    """Law 6: in the end a grant is in one zone, that of its entity, unless the zone's administrator has not decided."""
+    ranger = simulation.pipeline.ranger
+    for entity in ALL:
+        zone = ranger.zone_of(entity)
+        where = {each for each in ("", *ranger.zones) if ranger.holder(entity, each)}
+        if where - {zone} and (len(where) > 1 or not _waits_for_zone(simulation, entity)):
+            yield f"law 6: the grant on {entity} is in {where}, and its zone is `{zone}`"
 
 
 def touching(simulation: Simulation, entity: EntityId) -> list[Request]:

@@ -14,6 +14,7 @@ from spark_sync.ledger.event import NEVER, Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.request import UNKNOWN, Interval
 from spark_sync.sources import service_watermarks
+from tests.simulation.people_mutants import PEOPLE_MUTANTS
 
 Mutant = Callable[[], Any]
 
@@ -185,6 +186,15 @@ RARE: Final = {
 }
 """Where the search begins for what few scenarios show."""
 
+ZONE_FAULTS: Final = (
+    "a grant is written outside of zones",
+    "what went with its zone was taken",
+    "a zone over a grant changes nothing",
+    "a move leaves the old policy",
+    "a grant ends in its own zone only",
+)
+"""Mutants of the simulation of people that this one must show as well."""
+
 MUTANTS: dict[str, Mutant] = {
     "the earliest arrival wins": _earliest_arrival_wins,
     "creations of different users may overlap": _overlap_of_users_is_no_matter,
@@ -219,4 +229,5 @@ MUTANTS: dict[str, Mutant] = {
     "late evidence moves the owner": _swap(fold, "contested", _owner_moves),
     "a 200 restores whatever came between": _swap(fold._EntityFold, "_others_between", lambda *_: frozenset()),
     "an answer that proves nothing any more ended nothing": _swap(fold._EntityFold, "_absent_at", _by_proofs_alone),
+    **{name: PEOPLE_MUTANTS[name][0] for name in ZONE_FAULTS},
 }

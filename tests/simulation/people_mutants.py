@@ -110,17 +110,18 @@ def _unlabelled(step: Any, ours: Any, written: Any) -> Any:
     return rest and replaced(rest, policy_labels=[each for each in rest.policy_labels if each != FORMER_LABEL])
 
 
+ZONES: Final = frozenset({"rezone", "zone_replaced", "zone_changed", "zone_deleted", "zone_made", "zone_renamed"})
 EDITS: Final = frozenset(
     {"add_item", "condition", "deny", "move", "move_back", "narrow", "remove_access", "remove_name", "rename"}
-    | {"share_and_delete", "split", "switch", "widen", "widen_resource"}
+    | {"share_and_delete", "split", "switch", "widen", "widen_resource", "zone_replaced"}
 )
-TAKING: Final = frozenset({"condition", "deny", "remove_access", "remove_name", "remove_policy", "switch"})
+TAKING: Final = frozenset(
+    {"condition", "deny", "remove_access", "remove_name", "remove_policy", "switch", "zone_replaced"}
+)
 GIVING: Final = frozenset(
     {"add_item", "apply_needed", "beforehand", "denied_beforehand", "grant_rest", "import_sentry", "limited"}
     | {"policies_apply", "roles_apply", "roles_remove", "share_and_delete", "widen"}
 )
-
-ZONES: Final = frozenset({"rezone", "zone_replaced", "zone_changed", "zone_deleted", "zone_made", "zone_renamed"})
 
 PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
     "a policy that was moved counts as ours": (_swap(observe, "covers", lambda *_: True), {"move"}),
@@ -128,10 +129,13 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
     "an edited policy is deleted at the end": (_swap(writer, "_rest", _whole), EDITS),
     "items of people are written over": (_swap(OwnRight, "out_of", _without_items), EDITS),
     "what a person took is given again": (_swap(observe, "observed", _given_again), TAKING),
-    "a policy that became a person's is written again": (_swap(writer, "as_copy", _first), {"doubt", "move", "retry"}),
+    "a policy that became a person's is written again": (
+        _swap(writer, "as_copy", _first),
+        {"doubt", "move", "retry"} | ZONES,
+    ),
     "what a person took is not recorded before it is taken out": (
         _swap(writer, "_seen_before", lambda step, _: step.life),
-        {"doubt"},
+        {"doubt"} | ZONES,
     ),
     "what is left of a policy is not labelled": (_swap(writer, "_rest", _unlabelled), {"doubt"}),
     "rights of others stay after the deletion": (_swap(push, "may_revoke", lambda *_: False), GIVING),
@@ -141,7 +145,10 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
         {"denied_beforehand"},
     ),
     "a limit counts as a right": (_swap(rights_of_others, "_is_exact", _on_it), {"condition", "limited"}),
-    "rights on several entities go": (_swap(rights_of_others, "_is_exact", _among_others), {"condition", "limited"}),
+    "rights on several entities go": (
+        _swap(rights_of_others, "_is_exact", _among_others),
+        {"condition", "limited", "widen_resource"},
+    ),
     "administrators' rights go by default": (
         _swap(rights_of_others, "_by_administrator", lambda *_: False),
         {"beforehand", "denied_beforehand"},
@@ -152,7 +159,10 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
         _swap(change_plan, "is_creators_policy", _nobodys),
         {"policies_apply"},
     ),
-    "roles are given in the job's policies": (_swap(role_plan, "is_creators_policy", _nobodys), {"roles_apply"}),
+    "roles are given in the job's policies": (
+        _swap(role_plan, "is_creators_policy", _nobodys),
+        {"roles_apply", "roles_remove"},
+    ),
     "a restore of Ranger is taken for edits of people": (_swap(observe, "went_back", lambda *_: None), {"restore"}),
     "a guid that is there again counts as one that never went": (
         _swap(went_back, "_is_there_again", lambda *_: False),

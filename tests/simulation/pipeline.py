@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import ACCESS_TYPES
@@ -14,11 +14,14 @@ from ranger_cdap.errors import RequestRejected
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.observe import look
+from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.push import Pushed, push
 from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
 from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
+from spark_sync.grants.zones import all_policies, zones_of
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life, refold
@@ -27,6 +30,10 @@ from spark_sync.ledger.ledger import History, LedgerChange
 from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
 from spark_sync.ledger.matching import concerns
 from tests.spark_sync.reconcile.drift_fixtures import signature
+
+Row = dict[str, list[str]]
+ZonesMode = Literal["ask", "follow"]
+NO_SUCH_ZONE = 3033
 
 
 class Killed(Exception):
@@ -59,10 +66,13 @@ class MemoryRanger:
     killer: Killer
     policies: dict[int, Policy] = field(default_factory=dict)
     last: int = 0
+    zones: dict[str, Row] = field(default_factory=dict)
 
     def create_policy(self, policy: Policy) -> Policy:
         self.killer.step()
-        for known in self.policies.values():
+        if policy.zone_name not in ("", *self.zones):
+            raise _refused(NO_SUCH_ZONE, policy.name)
+        for known in (each for each in self.policies.values() if each.zone_name == policy.zone_name):
             if known.name == policy.name:
                 raise _refused(NAME_TAKEN, policy.name)
             if signature(known) == signature(policy):
@@ -80,20 +90,34 @@ class MemoryRanger:
         return self.policies[policy.id]
 
     def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
-        return {}
+        return {name: SecurityZoneInfo(resources=[row]) for name, row in self.zones.items()}
+
+    def list_policies(self, service: str, zone: str = "") -> list[Policy]:
+        return [policy for policy in self.policies.values() if policy.zone_name == zone]
 
     def policy_by_guid(self, service: str, guid: str, zone: str = "") -> Policy | None:
-        return next((policy for policy in self.policies.values() if policy.guid == guid), None)
+        return next((policy for policy in self.list_policies(service, zone) if policy.guid == guid), None)
+
+    def change_zone(self, was: str, name: str = "", row: Row | None = None) -> None:
+        """Make, change or rename a zone, as Ranger does with its policies; without a row delete it with them."""
+        self.zones.pop(was, None)
+        if row is None:
+            self.policies = {key: each for key, each in self.policies.items() if not was or each.zone_name != was}
+            return
+        self.zones[name] = row
+        for key, policy in self.policies.items():
+            if was != name and was and policy.zone_name == was:
+                self.policies[key] = replaced(policy, zone_name=name, version=(policy.version or 0) + 1)
 
     def delete_policy(self, policy_id: int) -> None:
         self.killer.step()
         del self.policies[policy_id]
         self.killer.step()
 
-    def grants(self) -> dict[tuple[str, ...], str]:
-        """Who holds the grant on each resource."""
+    def grants(self, zone: str | None = None) -> dict[tuple[str, ...], str]:
+        """Who holds the grant on each resource, in any zone or in this one."""
         found: dict[tuple[str, ...], str] = {}
-        for policy in self.policies.values():
+        for policy in (each for each in self.policies.values() if zone in (None, each.zone_name)):
             resources = sorted(policy.resources.items())
             levels = tuple(f"{level}={values.values[0]}" for level, values in resources if level != "instance")
             (item,) = policy.policy_items
@@ -101,12 +125,16 @@ class MemoryRanger:
             found[levels] = item.users[0]
         return found
 
-    def holder(self, entity: EntityId) -> str:
-        """The grantee of an entity, empty if there is none."""
+    def zone_of(self, entity: EntityId) -> str:
+        """The zone whose policies decide on an entity."""
+        return zones_of(_PLANNING, self).of(entity)
+
+    def holder(self, entity: EntityId, zone: str | None = None) -> str:
+        """The grantee of an entity in any zone, or in this one, empty if there is none."""
         names = {"application": ("namespace", "application")}.get(entity.type, ("namespace", entity.type))
         levels = [f"{level}={part}" for level, part in zip(names, entity.parts, strict=False)]
         levels += ["program=*"] if entity.type == "application" else []
-        return self.grants().get(tuple(sorted(levels)), "")
+        return self.grants(zone).get(tuple(sorted(levels)), "")
 
 
 @dataclass
@@ -184,6 +212,7 @@ class Pipeline:
 
     settings: FoldSettings
     killer: Killer = field(default_factory=Killer)
+    zones: ZonesMode | None = None
     look_up: Callable[[MemoryLedger, FoldSettings], list[EntityEvent]] | None = None
 
     def __post_init__(self) -> None:
@@ -201,7 +230,14 @@ class Pipeline:
         self.fold(settings)
         answers = tuple(self.look_up(self.ledger, settings)) if self.look_up is not None else ()
         self.ledger.add(answers)
-        pushed = send(self.ledger, self.ranger)  # type: ignore[arg-type]
+        planning = replace(_PLANNING, follow_zones=self.zones == "follow")
+        if self.zones:  # else nobody changes policies
+            zones = zones_of(planning, self.ranger)
+            listed = all_policies(self.ranger, planning.service, zones)
+            seen = look(self.ledger, self.ranger, planning, zones, listed)  # type: ignore[arg-type]
+            assert not seen.went_back, seen.went_back
+            self.ledger.record(seen.changed)
+        pushed = send(self.ledger, self.ranger, planning)  # type: ignore[arg-type]
         revoked = {(each.step.life.entity, each.step.life.number) for each in pushed.outcomes if each.revoked}
         self.runs.append(Run(batch, settings, answers, frozenset(revoked)))
 
@@ -210,9 +246,9 @@ class Pipeline:
         self.ledger.record([change for some in changes for change in some])
 
 
-def send(ledger: DeltaLedger, ranger: MemoryRanger) -> Pushed:
+def send(ledger: DeltaLedger, ranger: MemoryRanger, planning: PlanSettings | None = None) -> Pushed:
     """Push what is pending in the ledger."""
-    pushed = push(ledger, ranger, _PLANNING, executor=StepExecutor(1, 0.0))
+    pushed = push(ledger, ranger, planning or _PLANNING, executor=StepExecutor(1, 0.0))
     assert pushed.error is None, pushed.error
     return pushed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 from ranger_cdap.cdap.entity import EntityId
 from tests.simulation.cdap import ADMIN, Act, Failure, Request
@@ -84,7 +85,8 @@ class Scenario:
 
     `edge`: a log of higher rank than the router's, which then names any user of a pool. `silent`: for how long at most
     a service may publish nothing. `steps`: when the clock of CDAP's host is set, and by how much. `stepwise`: CDAP
-    deletes what is in a namespace step by step, and checks each entity.
+    deletes what is in a namespace step by step, and checks each entity. `zones`: what grants do when an administrator
+    makes or changes security zones, at the times `zone_changes`; `None`: nobody does.
     """
 
     seed: int
@@ -109,6 +111,8 @@ class Scenario:
     sync_offset: int = 0
     steps: list[tuple[int, int]] = field(default_factory=list)
     stepwise: bool = False
+    zones: Literal["ask", "follow"] | None = None
+    zone_changes: list[int] = field(default_factory=list)
     known: tuple[EntityId, ...] = ()
     loss: float = 0.0
     garbage: float = 0.0
@@ -170,7 +174,19 @@ def draw(seed: int) -> Scenario:
     _set_clocks(random.Random(f"clock {seed}"), scenario)
     _set_clock_ahead(random.Random(f"ahead {seed}"), scenario)
     _refuse(random.Random(f"refuse {seed}"), scenario)
+    _draw_zones(random.Random(f"zones {seed}"), scenario)
     return scenario
+
+
+def _draw_zones(rng: random.Random, scenario: Scenario) -> None:
+    """Administrators make and change security zones, also right before and after runs."""
+    if scenario.stepwise or rng.random() >= 0.12:
+        return
+    scenario.zones = rng.choice(["ask", "ask", "follow"])
+    span = scenario.end - START
+    times = [START + rng.randrange(span) for _ in range(rng.randint(1, 6))]
+    times += [rng.choice(scenario.runs) + rng.choice([-1, 1]) for _ in range(rng.randint(0, 4))]
+    scenario.zone_changes = sorted(times)
 
 
 def _refuse(rng: random.Random, scenario: Scenario) -> None:

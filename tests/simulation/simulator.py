@@ -15,6 +15,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Secret as ConfigSecret
 from ranger_cdap.config import SourceSettings
 from ranger_cdap.wire.watermark import Watermark
+from spark_sync.grants.zones import moves_into, zones_of
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.life import UNDECIDED_STATES, Life, State
@@ -38,7 +39,7 @@ from tests.simulation.lines import (
     router_line,
 )
 from tests.simulation.namespace_deletion import NamespaceDeletion
-from tests.simulation.pipeline import Killed, MemoryLedger, Pipeline
+from tests.simulation.pipeline import _PLANNING, Killed, MemoryLedger, Pipeline, Row
 from tests.simulation.scenario import ADVERSARY, HONEST, LIB, MINUTE, START, Deployment, Forgery, Scenario, Secret
 
 UNFINISHED = 600_000
@@ -51,6 +52,18 @@ SOURCES = {
 }
 RANKS = {"audit": 10, **dict.fromkeys(SERVICES, 20), "router": 30, "edge": 40}
 QUIET_RUNS = 6
+ZONE_ROWS: tuple[Row, ...] = tuple(
+    {"instance": [INSTANCE], "namespace": [namespace], **levels}
+    for namespace, levels in (
+        ("n*", {}),
+        ("n1", {}),
+        ("n1", {"dataset": ["kv"]}),
+        ("n1", {"dataset": ["*"]}),
+        ("n1", {"application": ["Shop"]}),
+        ("other", {}),
+    )
+)
+"""The resources that zones have."""
 
 
 @dataclass
@@ -67,6 +80,7 @@ class Simulation:
     def __init__(self, scenario: Scenario, settings: dict[str, Any] | None = None) -> None:
         self.scenario = scenario
         self.rng = random.Random(f"ids {scenario.seed}")
+        self.zone_moves = random.Random(f"zone moves {scenario.seed}")
         self.cdap = Cdap()
         self.stamps = Stamps(self.rng, scenario.process_offsets, scenario.steps)
         self.process = 0
@@ -94,6 +108,7 @@ class Simulation:
                 **(settings or {}),
             ),
             look_up=self._confirm if scenario.confirm else None,
+            zones=scenario.zones,
         )
         self.listed: tuple[Life, ...] = ()
         self.history: list[tuple[int, dict[tuple[str, ...], str]]] = []
@@ -113,6 +128,8 @@ class Simulation:
             self.at(request.checked, lambda request=request: self._check(request))
         for at, _ in scenario.steps:
             self.at(at, lambda: self.happened.update(["clock set"]))
+        for at in scenario.zone_changes:
+            self.at(at, self._change_zone)
         for at in scenario.restarts:
             self.at(at, self._restart)
         for forgery in scenario.forgeries:
@@ -196,6 +213,30 @@ class Simulation:
             if (entity, number) not in self.pipeline.runs[-1].revoked:
                 self.unreported.append(f"the grant of {before.creator} on {entity} is not reported as revoked")
 
+    # Security zones
+
+    def _change_zone(self) -> None:
+        """An administrator makes, changes, renames or deletes a zone, or moves what waits for it into it."""
+        rng, ranger, ledger = (
+            random.Random(f"zone {self.scenario.seed} {self.now}"),
+            self.pipeline.ranger,
+            self.pipeline.ledger,
+        )
+        name, row, new = next(iter(ranger.zones), ""), rng.choice(ZONE_ROWS), f"zone {self.now}"
+        move = rng.choice(("changed", "renamed", "deleted", "replaced", "moved", "moved")) if name else "made"
+        self.happened[f"zone {move}"] += 1
+        if move == "moved":
+            zones = zones_of(_PLANNING, ranger)
+            ledger.record(moves_into(name, list(ledger.rows.values()), zones))
+        elif move in ("deleted", "replaced"):
+            ranger.change_zone(name)
+        if move in ("made", "replaced"):
+            ranger.change_zone("", new, row)
+        elif move in ("changed", "renamed"):
+            ranger.change_zone(
+                name, name if move == "changed" else new, row if move == "changed" else ranger.zones[name]
+            )
+
     # CDAP
 
     def _check(self, request: Request) -> None:
@@ -232,7 +273,8 @@ class Simulation:
     def _may(self, request: Request) -> bool:
         if not request.deletes and request.act is not Act.TRUNCATE:
             return request.user in (*HONEST, ADVERSARY, ADMIN)
-        holders = {self.pipeline.ranger.holder(entity) for entity in self._checked(request)}
+        ranger = self.pipeline.ranger
+        holders = {ranger.holder(entity, ranger.zone_of(entity)) for entity in self._checked(request)}
         return request.user == ADMIN or holders == {request.user}
 
     def _act(self, request: Request) -> None:

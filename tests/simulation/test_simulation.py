@@ -27,6 +27,7 @@ EVENTS = (
     *("creation", "deletion", "recreation", "overlap", "200 for what exists", "lost record", "repeated record"),
     *("rejected line", "forgery", "restart", "clock ahead", "request without end", "confirmation", "kill"),
     *("late evidence: contested", "late evidence: suspended"),
+    *(f"zone {move}" for move in ("made", "changed", "renamed", "replaced", "deleted", "moved")),
 )
 """What must happen in some of the seeds, for the simulation to say anything about it."""
 

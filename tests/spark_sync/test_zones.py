@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from apache_ranger.client.ranger_client import RangerClient
 
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.errors import AccessForbidden
+from ranger_cdap.ranger.client.responses import AdminResponse, to_error
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.download import SecurityZoneInfo
@@ -320,6 +323,52 @@ def test_a_run_reads_the_zones_once(estate: Estate) -> None:
     for count in (1, 2):
         assert ranger.names.count("security_zones") == count
         estate.run(ranger=ranger)
+
+
+WITHOUT_MODULE = AdminResponse(
+    "GET",
+    "service/public/v2/api/zones",
+    400,
+    json.dumps(
+        {
+            "statusCode": 1,
+            "msgDesc": "User is not authorized to access zone(s).",
+            "messageList": [{"name": "OPER_NO_PERMISSION", "rbKey": "xa.error.oper_no_permission"}],
+        }
+    ).encode(),
+)
+"""Ranger's answer to an account without the module *Security Zone* (`SecurityZoneREST`, read in the source)."""
+
+
+@pytest.mark.parametrize(("is_in_zone", "may_download"), [(True, True), (False, True), (True, False)])
+def test_an_account_without_the_module_reads_zones_from_its_download(
+    estate: Estate, monkeypatch: pytest.MonkeyPatch, is_in_zone: bool, may_download: bool
+) -> None:
+    if is_in_zone:
+        estate.zone(estate.finance)
+    service = estate.ranger.admin.get_service(estate.ranger.service) or {}
+    download = {"policy.download.auth.users": "sync"} if may_download else {"service.admin.users": "sync"}
+    estate.ranger.admin.update_service(service["id"], {**service, "configs": {**service["configs"], **download}})
+    http = estate.ranger.sync._http
+
+    def answered(api: Any, *args: Any, **named: Any) -> Any:
+        if api is RangerClient.FIND_ZONES:
+            raise to_error(WITHOUT_MODULE)
+        if api.path.startswith("service/plugins/secure/policies/download/") and not may_download:
+            raise AccessForbidden("policy.download.auth.users")
+        return fetch(api, *args, **named)
+
+    fetch = http.fetch
+    monkeypatch.setattr(http, "fetch", answered)
+    estate.record(*created(DATASET))
+    report = estate.run(estate.ranger.sync)
+    monkeypatch.undo()
+    if may_download:
+        assert [each.zone for each in report.granted] == [estate.finance if is_in_zone else ""]
+        assert estate.check() == {DATASET}
+    else:  # unknown counts as undecided
+        assert "policy.download.auth.users" in str(report.error)
+        assert (estate.policies(), estate.lives()[DATASET].state) == ({}, State.PENDING)
 
 
 def test_rezone_shows_and_moves_what_waits_for_a_zone(

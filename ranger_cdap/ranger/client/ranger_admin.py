@@ -14,16 +14,16 @@ from apache_ranger.utils import API
 from ranger_cdap.cdap.grant import Grant, GranteeKind
 from ranger_cdap.closing import Closing
 from ranger_cdap.config import Secret, Settings
-from ranger_cdap.errors import NotFound, PolicySetError, UnexpectedAnswer
+from ranger_cdap.errors import NotFound, PolicySetError, RequestRejected, UnexpectedAnswer
 from ranger_cdap.ranger.client import endpoints
 from ranger_cdap.ranger.client.connection import AdminConnection
-from ranger_cdap.ranger.client.downloader import Downloader
+from ranger_cdap.ranger.client.downloader import COMMANDS, Downloader
 from ranger_cdap.ranger.client.features import require_resources
 from ranger_cdap.ranger.client.http import AdminHttp, is_addressable, segment
 from ranger_cdap.ranger.client.ranger_roles import RoleClient
 from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.decode import decode_policy
-from ranger_cdap.ranger_model.download import SecurityZone, SecurityZoneInfo
+from ranger_cdap.ranger_model.download import SecurityZone, SecurityZoneInfo, ServicePolicies
 from ranger_cdap.ranger_model.json_text import decode
 from ranger_cdap.ranger_model.policy import Policy
 
@@ -31,6 +31,7 @@ Json = dict[str, Any]
 
 _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
+_NO_MODULE: Final = "not authorized to access zone"
 
 
 class RangerAdmin(Closing):
@@ -181,15 +182,24 @@ class RangerAdmin(Closing):
         return [decode(raw, dict[str, Any]) for raw in raws.values()]
 
     def security_zones(self, service: str) -> dict[str, SecurityZoneInfo]:
-        """Return the security zones that a service has resources in, by name, with these alone."""
-        return {zone.name: zone.services[service] for zone in self.all_zones() if service in zone.services}
+        """Return the security zones that a service has resources in, by name.
 
-    def all_zones(self) -> list[SecurityZone]:
-        """Return the security zones of all services."""
-        answer = self._http.fetch(RangerClient.FIND_ZONES, {})
-        return decode(
+        Without Ranger's module *Security Zone* an account sees them in its download of policies only.
+        """
+        try:
+            answer = self._http.fetch(RangerClient.FIND_ZONES, {})
+        except RequestRejected as e:
+            if _NO_MODULE not in e.ranger_message:
+                raise
+            by = Downloader.here(COMMANDS, service)
+            found = self.download_policies(service, last_known_version=-1, by=by) or b""
+            return decode(
+                found, ServicePolicies, lambda _: UnexpectedAnswer("the downloaded zones are unreadable")
+            ).security_zones
+        zones = decode(
             answer or b"", list[SecurityZone], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable")
         )
+        return {zone.name: zone.services[service] for zone in zones if service in zone.services}
 
     def create_policy_document(self, policy: Mapping[str, Any]) -> Json:
         """Create a policy from JSON, with members unknown to this project.
@@ -270,8 +280,8 @@ class RangerAdmin(Closing):
         api = endpoints.REVOKE_ACCESS.format_path({"service": segment(service)})
         self._http.fetch(api, body=_grant(grant, grantor, to))
 
-    def revoke_nothing(self, service: str, account: str) -> None:
-        """Revoke from the account itself a right on a resource that no policy has, which changes nothing.
+    def revoke_nothing(self, service: str, account: str, zone: str = "") -> None:
+        """Revoke from the account itself a right on a resource that no policy of a zone has, which changes nothing.
 
         Ranger's answer shows the rights of the account: only an administrator of the service gets none of the errors.
 
@@ -284,6 +294,7 @@ class RangerAdmin(Closing):
             "resource": {"instance": f"ranger-cdap-{uuid.uuid4()}"},
             "users": [account],
             "accessTypes": ["read"],
+            "zoneName": zone,
         }
         self._http.fetch(endpoints.REVOKE_ACCESS.format_path({"service": segment(service)}), body=body)
 
