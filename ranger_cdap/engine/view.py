@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ranger_cdap.engine.compiled.collector import gc_paused
-from ranger_cdap.engine.compiled.compile_level import compile_element
+from ranger_cdap.engine.compiled.compile_level import compile_element, compile_level
 from ranger_cdap.engine.compiled.conditions import PACKAGE, UNREADABLE_TAG, Condition, date_script
 from ranger_cdap.engine.compiled.cost import MAX_VALUE_LENGTH
 from ranger_cdap.engine.compiled.items import (
@@ -31,7 +31,6 @@ from ranger_cdap.engine.compiled.resource_match import (
     SELF_KINDS,
     MatchType,
     PolicyResourceMatcher,
-    compile_level,
     compile_resource,
 )
 from ranger_cdap.engine.compiled.roles import RoleTable

@@ -54,16 +54,14 @@ def without_macros(element: ResourceMatcher, tokens: Tokens = None) -> ResourceM
 
 def _expanded(test: ValueTest, element: ResourceMatcher, tokens: Tokens) -> ValueTest:
     text = expand(test.text, element.options, tokens) if test.dynamic and tokens is not None else test.text
-    return structs.replace(
-        test, text=text, dynamic=False, glob=normalise(text) if test.kind is PatternKind.GLOB else ""
-    )
+    return structs.replace(test, text=text, dynamic=False, glob=normalise(text) if test.glob else "")
 
 
 def included(element: ResourceMatcher) -> ResourceMatcher:
     """Return the matcher without its exclusion: what it names rather than what it covers."""
     if not element.excludes:
         return element
-    return compile_element(element.values, False, element.options, recursive=element.recursive)
+    return compile_element(element.values, False, element.options)
 
 
 def find_value(
@@ -85,7 +83,7 @@ def find_value(
     if finite:
         texts = [test.text for test in min(finite, key=lambda element: len(element.tests)).tests]
         found = next(filter(fits, texts), None)
-        if found is not None or len({element.options for element in (*inside, *outside)}) == 1:
+        if found is not None or _alike(*inside, *outside):
             return found
         variants = chain.from_iterable((text.lower(), text.upper(), text.title()) for text in texts)
         return next(filter(fits, variants), UNDECIDED)
@@ -100,7 +98,7 @@ def conflict(
 ) -> tuple[list[int], list[int]]:
     """Return positions of few matchers that alone leave no value, where `find_value` has found none."""
     finite = [n for n, element in enumerate(inside) if _is_finite(element)]
-    if finite and len({element.options for element in (*inside, *outside)}) == 1:
+    if finite and _alike(*inside, *outside):
         one = min(finite, key=lambda n: len(inside[n].tests))
         kept, barred = {one}, set()
         for text in (test.text for test in inside[one].tests if test.text not in ("", _ALL)):
@@ -124,6 +122,11 @@ def conflict(
             if find_value([inside[i] for i in ins], [outside[i] for i in outs], max_steps) is not None:
                 side.append(n)
     return sorted(ins), sorted(outs)
+
+
+def _alike(*elements: ResourceMatcher) -> bool:
+    """Return True if levels compare letters alike."""
+    return len({(e.options.ignore_case, e.options.quoted_case_sensitive, e.options.quote_chars) for e in elements}) == 1
 
 
 def _is_recursive(element: ResourceMatcher) -> bool:
@@ -152,7 +155,7 @@ def _pieces(test: ValueTest) -> _Pieces:
         return _Pieces(test.text, "", "", False)
     if test.kind is PatternKind.ENDS_WITH:
         return _Pieces("", "", test.text, False)
-    first, *rest = (test.glob or normalise(test.text)).replace("?", "x").split("*")
+    first, *rest = (test.glob or test.text).replace("?", "x").split("*")
     return _Pieces(first, "".join(rest[:-1]), rest[-1], False) if rest else _Pieces(first, "", "", True)
 
 
