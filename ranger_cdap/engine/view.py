@@ -26,6 +26,7 @@ from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.matcher import PatternKind, ResourceMatcher, Tokens, ValueTest, expand
 from ranger_cdap.engine.compiled.names import name_transformation
 from ranger_cdap.engine.compiled.options import EngineOptions, Privileged, privileged
+from ranger_cdap.engine.compiled.path_matcher import ALWAYS
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler
 from ranger_cdap.engine.compiled.resource_match import (
     SELF_KINDS,
@@ -49,6 +50,7 @@ from ranger_cdap.ranger_model.download import ServicePolicies
 
 __all__ = [
     "ALL_USERS",
+    "ALWAYS",
     "ANONYMOUS_USER",
     "ANY_USER",
     "DENY_ALL_ELSE",

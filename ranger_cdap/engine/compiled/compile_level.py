@@ -50,7 +50,7 @@ def compile_element(
         single = fold(kept[0]) if options.ignore_case else kept[0]
         matcher = ResourceMatcher(options, (), (), False, False, None, FREE, kept[0], single)
     else:
-        matcher = _several(kept, excludes, options, alone=len(given) == 1 and not look_up)
+        matcher = _several(kept, excludes, options, alone=len(given) == 1 and not look_up and not excludes)
     if options.kind is LevelKind.DEFAULT:
         return matcher
     return PathMatcher(**structs.asdict(matcher), look_up=look_up or look_ups_of(given, options))

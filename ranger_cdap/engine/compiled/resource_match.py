@@ -108,15 +108,15 @@ def found_together(resources: tuple[PolicyResourceMatcher, ...]) -> tuple[Policy
     """Return the resources of one policy: if Java's look-up finds one of them, all are matched (§20)."""
     if len(resources) < 2 or not any(isinstance(e, PathMatcher) for r in resources for e in r.elements):
         return resources
-    together = []
+    named, together = tuple([one for one in resources if one.path]), []
     for own in resources:
         elements = list(own.elements)
         for n, element in enumerate(elements):
             if element.options.kind is not LevelKind.DEFAULT:
-                at = [one for one in resources if one.path[: n + 1] == own.path[: len(one.path)][: n + 1]]
+                at = [one for one in named if one.path[: n + 1] == own.path[: len(one.path)][: n + 1]]
                 look_up = [one for r in at for one in (look_ups(r.elements[n]) if len(r.path) > n else ALWAYS)]
                 elements[n] = compile_element(element.values, element.excludes, element.options, tuple(look_up))
-        together.append(structs.replace(own, elements=tuple(elements), found_by=resources))
+        together.append(structs.replace(own, elements=tuple(elements), found_by=named))
     return tuple(together)
 
 

@@ -16,6 +16,7 @@ from typing import Final
 from msgspec import structs
 
 from ranger_cdap.engine.view import (
+    ALWAYS,
     PatternKind,
     ResourceMatcher,
     Tokens,
@@ -61,7 +62,7 @@ def included(element: ResourceMatcher) -> ResourceMatcher:
     """Return the matcher without its exclusion: what it names rather than what it covers."""
     if not element.excludes:
         return element
-    return compile_element(element.values, False, element.options)
+    return compile_element(element.values, False, element.options, ALWAYS)
 
 
 def find_value(
