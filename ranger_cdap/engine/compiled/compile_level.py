@@ -110,9 +110,8 @@ def _tests(value: str, options: LevelOptions, *, alone: bool) -> tuple[ValueTest
         return (whole,)
     if whole.kind is PatternKind.AT_OR_BELOW and not text.endswith(separator):
         return ValueTest(PatternKind.EQUALS, text, False), ValueTest(PatternKind.STARTS_WITH, text + separator, False)
-    is_start = start and not path_match.is_pattern(start) and separator * 2 not in start
-    is_start = is_start and (text == start + "*" or not start.endswith(separator))
-    if alone and is_start and whole.kind is PatternKind.GLOB_OR_BELOW and options.kind is LevelKind.PATH:
+    is_start = bool(start) and not path_match.is_pattern(start) and separator * 2 not in start
+    if alone and is_start and options.kind is LevelKind.PATH and (text == start + "*" or start[-1] != separator):
         return (ValueTest(PatternKind.STARTS_WITH, start, False),)
     return (whole,)
 

@@ -130,8 +130,6 @@ def look_ups(element: ResourceMatcher) -> Iterable[LookUp]:
 
 def look_ups_of(values: Iterable[str], options: LevelOptions) -> tuple[LookUp, ...]:
     """Return the beginnings of values before their first special character, by which Java's look-up finds them."""
-    found = []
-    for value in values:
-        prefix = next((value[:n] for n, c in enumerate(value) if c in options.special), value)
-        found.append((fold(prefix) if options.ignore_case else prefix, prefix == value and not options.recursive))
-    return tuple(found)
+    folds = fold if options.ignore_case else str
+    cut = [(next((v[:n] for n, c in enumerate(v) if c in options.special), v), v) for v in values]
+    return tuple([(folds(prefix), prefix == value and not options.recursive) for prefix, value in cut])

@@ -7,7 +7,7 @@ Values are non-empty and not `*`, which stands for all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain, islice, product
@@ -178,7 +178,7 @@ def _guesses(inside: Sequence[ResourceMatcher]) -> Iterator[str]:
 class _Pattern:
     """A value's pattern as an automaton: its states are the bits of a number."""
 
-    __slots__ = ("_any", "_literal", "_star", "final", "folds", "forever", "start")
+    __slots__ = ("_any", "_star", "final", "folds", "forever", "letters", "start")
 
     def __init__(self, test: ValueTest, folds: bool) -> None:
         text = utf16_units(test.glob if test.kind is PatternKind.GLOB else test.text)
@@ -187,17 +187,17 @@ class _Pattern:
         special = test.kind is PatternKind.GLOB
         self._star = sum(1 << n for n, c in enumerate(tokens) if special and c == "*")
         self._any = sum(1 << n for n, c in enumerate(tokens) if special and c == "?")
-        self._literal: dict[str, int] = {}
+        self.letters: dict[str, int] = {}
         for n, c in enumerate(tokens):
             if not (special and c in "*?"):
-                self._literal[c] = self._literal.get(c, 0) | 1 << n
+                self.letters[c] = self.letters.get(c, 0) | 1 << n
         length = len(tokens)
         if test.kind is PatternKind.STARTS_WITH:
             self._star |= 1 << length
             length += 1
         elif test.kind is PatternKind.ENDS_WITH:
             self._star = 1
-            self._literal = {c: bits << 1 for c, bits in self._literal.items()}
+            self.letters = {c: bits << 1 for c, bits in self.letters.items()}
             length += 1
         self.folds = folds
         self.final = 1 << length
@@ -205,14 +205,9 @@ class _Pattern:
         self.forever = self.final >> 1 & self._star
         self.start = 1 | (1 & self._star) << 1
 
-    @property
-    def letters(self) -> Iterable[str]:
-        """Letters that the pattern distinguishes."""
-        return self._literal
-
     def step(self, state: int, letter: str) -> int:
         """Return the state after one more letter, folded if the pattern ignores case."""
-        moved = (state & (self._any | self._literal.get(letter, 0))) << 1 | state & self._star
+        moved = (state & (self._any | self.letters.get(letter, 0))) << 1 | state & self._star
         return moved | (moved & self._star) << 1
 
 
