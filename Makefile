@@ -274,7 +274,8 @@ fuzz: export RANGER_CDAP_FUZZ_INPUTS := $(INPUTS)
 fuzz: setup ## differences from Hadoop's and CDAP's readers, then from Ranger's engine; goes on where it was (FUZZ='--minutes 10 --seed 2')
 	$(BIN)/python -m tests.config.hadoop_files $(FUZZ_FILES)
 	$(BIN)/python -m tests.differential.fuzz --state $(VENV)/fuzz-state.json $(FUZZ)
-	$(BIN)/pytest -q -rP tests/differential/test_java_programs.py
+	$(BIN)/pytest -q -rP tests/differential/test_java_programs.py tests/differential/test_java_paths.py \
+	  tests/differential/test_ranger_definitions.py
 
 .PHONY: fuzz-inputs
 fuzz-inputs: export RANGER_CDAP_FUZZ_INPUTS := $(INPUTS)

@@ -32,6 +32,17 @@ def checkout() -> Path | None:
     return folder
 
 
+def definitions() -> dict[str, Any]:
+    """Return the definitions of services that Ranger ships, by the name of the file; none without a checkout.
+
+    That of tags has no access types of its own.
+    """
+    root = checkout()
+    found = (root.parents[1] / "main/resources/service-defs").glob("*.json") if root else ()
+    read = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(found)}
+    return {name: definition for name, definition in read.items() if definition["accessTypes"]}
+
+
 def ranger_file(name: str) -> Path | None:
     """Return a file by its path below Ranger's test resources, None if it is not available."""
     folder = checkout()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ranger_cdap.engine.compiled.collector import gc_paused
-from ranger_cdap.engine.compiled.compile_level import compile_element
+from ranger_cdap.engine.compiled.compile_level import compile_element, compile_level
 from ranger_cdap.engine.compiled.conditions import PACKAGE, UNREADABLE_TAG, Condition, date_script
 from ranger_cdap.engine.compiled.cost import MAX_VALUE_LENGTH
 from ranger_cdap.engine.compiled.items import (
@@ -26,12 +26,12 @@ from ranger_cdap.engine.compiled.load import PolicyEntry
 from ranger_cdap.engine.compiled.matcher import PatternKind, ResourceMatcher, Tokens, ValueTest, expand
 from ranger_cdap.engine.compiled.names import name_transformation
 from ranger_cdap.engine.compiled.options import EngineOptions, Privileged, privileged
+from ranger_cdap.engine.compiled.path_matcher import ALWAYS
 from ranger_cdap.engine.compiled.policy import CompiledPolicy, PolicyCompiler
 from ranger_cdap.engine.compiled.resource_match import (
     SELF_KINDS,
     MatchType,
     PolicyResourceMatcher,
-    compile_level,
     compile_resource,
 )
 from ranger_cdap.engine.compiled.roles import RoleTable
@@ -50,6 +50,7 @@ from ranger_cdap.ranger_model.download import ServicePolicies
 
 __all__ = [
     "ALL_USERS",
+    "ALWAYS",
     "ANONYMOUS_USER",
     "ANY_USER",
     "DENY_ALL_ELSE",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ranger_cdap.errors import PolicySetError
 from ranger_cdap.expressions import script_conditions
 from tests.differential.java_engine import JavaEngine
 from tests.differential.our_engine import AS_RANGER, decide
@@ -38,7 +39,13 @@ def test_java_answers_as_ranger_expects(java_with_javascript: JavaEngine, case: 
     assert case.wrong(java_with_javascript.decide(case.scenario)) == []
 
 
-@each(CASES)
+@each(case for case in CASES if case.file in LEFT_OUT["not_ours"])
+def test_a_file_left_out_is_refused(case: RangerCase) -> None:
+    with pytest.raises(PolicySetError, match="JavaScript"):
+        decide(case.scenario, OPTIONS)
+
+
+@each(case for case in CASES if case.file not in LEFT_OUT["not_ours"])
 def test_our_engine_answers_as_ranger_expects(case: RangerCase) -> None:
     asked = case.without(LEFT_OUT["requests"].get(case.file, ()))
     assert asked.titles
@@ -57,11 +64,11 @@ def test_every_file_of_ranger_is_asked_or_has_a_reason() -> None:
     left_out = {f"{FOLDER}/{name}" for name in LEFT_OUT["files"]}
     assert asked | left_out >= set(ranger_files(FOLDER))
     assert not asked & left_out
-    listed = {*LEFT_OUT["not_java"], *LEFT_OUT["requests"]}
+    listed = {*LEFT_OUT["not_ours"], *LEFT_OUT["not_java"], *LEFT_OUT["requests"]}
     assert {f"{PREFIX}{name}.json" for name in listed} <= asked
 
 
 def test_every_reason_is_a_sentence() -> None:
-    tables = [LEFT_OUT["files"], LEFT_OUT["not_java"], *LEFT_OUT["requests"].values()]
+    tables = [LEFT_OUT["files"], LEFT_OUT["not_ours"], LEFT_OUT["not_java"], *LEFT_OUT["requests"].values()]
     assert all(len(reason) > 10 for table in tables for reason in table.values())
     assert all(Path(name).suffix == ".json" for name in LEFT_OUT["files"])

@@ -89,14 +89,10 @@ def cost_of_glob(pattern: str) -> Cost:
 
 
 def cost_of_beginnings(pattern: str, macros: int) -> Cost:
-    """Return the cost, beside that of the pattern, of matching it with the beginnings of a path.
-
-    Of each of them, at most every second character, only the last segment is compared again.
-    """
+    """Return the cost, beside that of the pattern, of comparing its last segment with each beginning of a path."""
     last = pattern.rpartition("*")[2]
-    slow = "?" in last
-    per_character = _PER_FOLD + (len(last) * _PER_CHARACTER // 2 if slow else len(last) // 16)
-    return Cost(0, per_character, 0, macros * (8 * _PER_CHARACTER if slow else 1))
+    each = _PER_CHARACTER // 2 if "?" in last else 1
+    return Cost(0, _PER_FOLD + len(last) * each, 0, macros * 16 * each)
 
 
 def cost_of_macros(text: str, macros: int, *, glob: bool) -> Cost:

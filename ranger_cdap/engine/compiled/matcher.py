@@ -11,6 +11,7 @@ from ranger_cdap.engine.compiled import wildcard
 from ranger_cdap.engine.compiled.cost import FREE, Cost
 from ranger_cdap.engine.compiled.java import fold
 from ranger_cdap.engine.compiled.service_def import LevelOptions
+from ranger_cdap.engine.model.request import ElementScope
 
 Tokens = Mapping[str, str] | None
 """Values of macros by name; None disables their replacement."""
@@ -119,11 +120,6 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
         return hit is not self.excludes
 
     @property
-    def recursive(self) -> bool:
-        """Return True if the level also covers what is below the paths of its values."""
-        return False
-
-    @property
     def prefixes(self) -> frozenset[str]:
         """Prefixes of which every matching value has one, folded if the level ignores case."""
         if self.excludes or self.options.quoted_case_sensitive:
@@ -131,9 +127,9 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
         folds = self.options.ignore_case
         return frozenset([fold(t.literal_prefix) if folds else t.literal_prefix for t in self.tests])
 
-    def covers_child(self, value: Value, tokens: Tokens) -> bool:
-        """Return True if the level covers the value or something directly below it (element scope SELF_OR_CHILD)."""
-        return self.covers(value, tokens)
+    def covers_scoped(self, value: Value, tokens: Tokens, scope: ElementScope | None) -> bool:
+        """Return True if the level covers the value, or in the scope something below it."""
+        return (self.covers_prefix if scope is ElementScope.SELF_OR_PREFIX else self.covers)(value, tokens)
 
     def covers_prefix(self, value: Value, tokens: Tokens) -> bool:
         """Return True if the level covers the value or something it is a prefix of (element scope SELF_OR_PREFIX)."""

@@ -54,13 +54,7 @@ def matches_url(pattern: str, value: str, separator: str, fold: Fold) -> bool:
     return _matches_beginning(pattern, start, parts, separator, fold, closed=url.endswith(separator))
 
 
-def is_below_directly(expanded: str, value: str, separator: str, compare: Callable[[str, str], bool]) -> bool:
-    """Return True if a value compares with a policy value without its last part (element scope SELF_OR_CHILD)."""
-    parent, found, _ = expanded.rpartition(separator)
-    return bool(found) and compare(parent, value.removesuffix(separator))
-
-
-def is_looked_up_below(prefix: str, value: str, separator: str) -> bool:
+def is_below(prefix: str, value: str, separator: str) -> bool:
     """Return True if Java's look-up of what is directly below a value finds a prefix (§20)."""
     above = value if value.endswith(separator) else value + separator
     return prefix.startswith(above) and separator not in prefix[len(above) : -1]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 import msgspec
 from msgspec import structs
 
 from ranger_cdap.engine.compiled import cost
-from ranger_cdap.engine.compiled.compile_level import compile_element, has_expression
+from ranger_cdap.engine.compiled.compile_level import compile_element, compile_level, has_expression
 from ranger_cdap.engine.compiled.cost import FREE, MAX_VALUE_LENGTH
 from ranger_cdap.engine.compiled.java import utf16_units
 from ranger_cdap.engine.compiled.matcher import EXPRESSION, ResourceMatcher, Tokens, Value
-from ranger_cdap.engine.compiled.path_matcher import LookUp, PathMatcher, found_by, is_found, look_ups
-from ranger_cdap.engine.compiled.service_def import LevelOptions, Path, ServiceModel
+from ranger_cdap.engine.compiled.path_matcher import ALWAYS, PathMatcher, is_found, look_ups
+from ranger_cdap.engine.compiled.service_def import LevelKind, Path, ServiceModel
 from ranger_cdap.engine.model.problem import PolicyIssue, ProblemCode
 from ranger_cdap.engine.model.request import ElementScope
 from ranger_cdap.ranger_model.policy import PolicyResource
@@ -83,7 +83,7 @@ class PolicyResourceMatcher(msgspec.Struct, frozen=True, gc=False):
         if path[:common] != self.path[:common] or (own == 0 and requested):
             return MatchType.NONE
         for name, element, value in zip(path, self.elements, values, strict=False):
-            if not _covers(element, scopes.get(name) if scopes else None)(value, tokens):
+            if not element.covers_scoped(value, tokens, scopes.get(name) if scopes else None):
                 return MatchType.NONE
         if self.found_by and not any(each.is_found(path, values, scopes or {}) for each in self.found_by):
             return MatchType.NONE
@@ -108,28 +108,16 @@ def found_together(resources: tuple[PolicyResourceMatcher, ...]) -> tuple[Policy
     """Return the resources of one policy: if Java's look-up finds one of them, all are matched (§20)."""
     if len(resources) < 2 or not any(isinstance(e, PathMatcher) for r in resources for e in r.elements):
         return resources
-    return tuple([_found_together(each, resources) for each in resources])
-
-
-def _found_together(own: PolicyResourceMatcher, resources: tuple[PolicyResourceMatcher, ...]) -> PolicyResourceMatcher:
-    elements = list(own.elements)
-    for n, element in enumerate(own.elements):
-        look_up: dict[LookUp, None] = {}
-        for other in resources:
-            its = other.elements[n] if other.path[: n + 1] == own.path[: n + 1] else None
-            if its is not None:
-                everything = its.match_any or its.excludes
-                look_up |= dict.fromkeys([("", False)] if everything else look_ups(its))
-            elif other.path == own.path[: len(other.path)]:
-                look_up["", False] = None
-        elements[n] = found_by(element, look_up)
-    return structs.replace(own, elements=tuple(elements), found_by=resources)
-
-
-def _covers(element: ResourceMatcher, scope: ElementScope | None) -> Callable[[Value, Tokens], bool]:
-    if scope is ElementScope.SELF_OR_PREFIX:
-        return element.covers_prefix
-    return element.covers_child if scope is ElementScope.SELF_OR_CHILD else element.covers
+    named, together = tuple([one for one in resources if one.path]), []
+    for own in resources:
+        elements = list(own.elements)
+        for n, element in enumerate(elements):
+            if element.options.kind is not LevelKind.DEFAULT:
+                at = [one for one in named if one.path[: n + 1] == own.path[: len(one.path)][: n + 1]]
+                look_up = [one for r in at for one in (look_ups(r.elements[n]) if len(r.path) > n else ALWAYS)]
+                elements[n] = compile_element(element.values, element.excludes, element.options, tuple(look_up))
+        together.append(structs.replace(own, elements=tuple(elements), found_by=named))
+    return tuple(together)
 
 
 class ResourceCache:
@@ -178,11 +166,6 @@ class ResourceCache:
 
 def _can_match(values: Iterable[str]) -> bool:
     return not any(EXPRESSION in value or len(value) > MAX_VALUE_LENGTH for value in values)
-
-
-def compile_level(resource: PolicyResource, options: LevelOptions) -> ResourceMatcher:
-    """Compile a level of a policy's resource."""
-    return compile_element(resource.values, resource.is_excludes, options, recursive=resource.is_recursive)
 
 
 def compile_resource(resources: Mapping[str, PolicyResource], model: ServiceModel) -> PolicyResourceMatcher | None:

@@ -42,8 +42,8 @@ _KINDS = {kind.value: kind for kind in LevelKind}
 class LevelOptions:
     """Matching options of one level (§5.1).
 
-    `special` are the characters at which the look-up cuts a value (§20). `separator` and `zones_recursive` count for
-    paths and URLs only: resources of security zones are recursive where the level supports it (§13).
+    `special` are the characters at which the look-up cuts a value (§20). The separator and whether it is recursive
+    count for paths and URLs only; resources of security zones are recursive where the level supports it (§13).
     """
 
     wildcards: bool = True
@@ -58,6 +58,7 @@ class LevelOptions:
     replace_expressions: bool = True
     kind: LevelKind = LevelKind.DEFAULT
     separator: str = "/"
+    recursive: bool = False
     special: str = "*?{}\\$"
     zones_recursive: bool = False
 

@@ -96,7 +96,8 @@ class TagTable:
         dates: Collection[str] = (),
     ) -> None:
         self._lenient = lenient
-        self._enriched = enriched
+        self.enriched = enriched
+        """True if the tags are those of the download; otherwise those can only deny."""
         self._dates = frozenset(dates)
         self._issues: list[PolicyIssue] = []
         resources: list[tuple[PolicyResourceMatcher, ResourceTag]] = []
@@ -110,25 +111,16 @@ class TagTable:
                 matcher, certain = self._matcher(resource, model, place) if resource_tags else (None, True)
                 if matcher is not None:
                     resources += ((matcher, tag if certain else replace(tag, certain=False)) for tag in resource_tags)
-        self._everywhere = tuple(tag for matcher, tag in resources if not matcher.path)
+        self.everywhere = tuple(tag for matcher, tag in resources if not matcher.path)
+        """Tags that may be on any resource, for denials only."""
         self.resources = ResourceMap(((matcher, tag) for matcher, tag in resources if matcher.path), model)
         self.issues = tuple(dict.fromkeys(self._issues))
         self.depends_on_request = any(e.dynamic for matcher, _ in resources for e in matcher.elements)
 
     @property
-    def enriched(self) -> bool:
-        """Return True if the tags are those of the download; otherwise those can only deny."""
-        return self._enriched
-
-    @property
     def count(self) -> int:
         """Number of tags that resources may have."""
         return len(self._all_tags)
-
-    @property
-    def everywhere(self) -> tuple[ResourceTag, ...]:
-        """Tags that may be on any resource, for denials only."""
-        return self._everywhere
 
     @property
     def depends_on_time(self) -> bool:
@@ -150,21 +142,21 @@ class TagTable:
 
         For the root, Ranger returns every tag of the download, also unused ones.
         """
-        tags = [self._request_tag(t) for t in request_tags] if not (self._enriched and self._lenient) else []
+        tags = [self._request_tag(t) for t in request_tags] if not (self.enriched and self._lenient) else []
         if path is not None:
-            tags += (ApplicableTag(t.type, MatchType.ANCESTOR, False, t.attributes) for t in self._everywhere)
+            tags += (ApplicableTag(t.type, MatchType.ANCESTOR, False, t.attributes) for t in self.everywhere)
         found = [(tag, MatchType.DESCENDANT) for tag in self._all_tags] if path == () else []
         if path and self.resources:
             found = self.resources.matching(path, values, tokens, scopes)
         for tag, match_type in found:
             if (match_type is not MatchType.DESCENDANT or include_descendants) and tag.effective_at(time):
-                certain = self._enriched and tag.certain and (bool(time) or not tag.schedules or self._lenient)
+                certain = self.enriched and tag.certain and (bool(time) or not tag.schedules or self._lenient)
                 tags.append(ApplicableTag(tag.type, match_type, certain, tag.attributes))
         return tuple(dict.fromkeys(tags))
 
     def _request_tag(self, tag: RequestTag) -> ApplicableTag:
         match_type = _MATCH_TYPES.get(tag.match_type, MatchType.SELF)
-        certain = self._lenient or (not self._enriched and tag.type not in ("", UNREADABLE_TAG))
+        certain = self._lenient or (not self.enriched and tag.type not in ("", UNREADABLE_TAG))
         return ApplicableTag(tag.type or UNREADABLE_TAG, match_type, certain, _pairs(tag.attributes))
 
     def _tag(self, id_: str, tag: Tag) -> ResourceTag:

@@ -53,7 +53,8 @@ def named_values(
 ) -> dict[str, NamedValues] | None:
     """Return the values named on the open levels.
 
-    None if a policy there takes too many steps to match some names, or has a custom condition that may look at them.
+    None if a policy there takes too many steps to match some names, has a custom condition that may look at them, or is
+    recursive, so that its values do not distinguish all others.
     """
     depth, tokens = resource.depth, resource.tokens
     above = (resource.path[:depth], resource.values[:depth], tokens)
@@ -71,6 +72,8 @@ def named_values(
     ignoring_case = set()
     for matcher in filter(resource.may_match, matchers):
         for name, element in zip(matcher.path, matcher.elements, strict=True):
+            if name in texts and element.options.recursive:
+                return None
             if name in texts:
                 texts[name].update(map(normalise, element.values))
                 if element.dynamic and tokens is not None:

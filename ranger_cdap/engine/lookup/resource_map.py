@@ -18,7 +18,8 @@ class ResourceMap(Generic[_T]):
     """Values by resource; without tokens, macros in their resources are not replaced (ranger-semantics.md §13)."""
 
     def __init__(self, items: Iterable[tuple[PolicyResourceMatcher, _T]], model: ServiceModel) -> None:
-        self._items: Sequence[tuple[PolicyResourceMatcher, _T]] = tuple(items)
+        self.items: Sequence[tuple[PolicyResourceMatcher, _T]] = tuple(items)
+        """All resources with their values."""
         self._index = ResourceIndex(
             self._pairs(),
             {name: level.ignore_case for name, level in model.levels.items()},
@@ -27,20 +28,15 @@ class ResourceMap(Generic[_T]):
         self._index.build_below(self._pairs, 1)
 
     @property
-    def items(self) -> Sequence[tuple[PolicyResourceMatcher, _T]]:
-        """All resources with their values."""
-        return self._items
-
-    @property
     def is_crowded(self) -> bool:
         """Return True if a resource other than one of the highest level may have, or have below it, a crowd."""
         return self._index.is_crowded(BELOW_TOP)
 
     def _pairs(self) -> Iterable[tuple[int, PolicyResourceMatcher]]:
-        return ((i, matcher) for i, (matcher, _) in enumerate(self._items))
+        return ((i, matcher) for i, (matcher, _) in enumerate(self.items))
 
     def __bool__(self) -> bool:
-        return bool(self._items)
+        return bool(self.items)
 
     def at_or_below(
         self, path: Path, values: tuple[Value, ...], tokens: Tokens = None
@@ -48,7 +44,7 @@ class ResourceMap(Generic[_T]):
         """Yield the resources that may be this one or below it."""
         here = self._index.for_self_and_descendants(path, self._pairs)
         for i in here.find_any(values, tokens) if here is not None else ():
-            yield self._items[i][0]
+            yield self.items[i][0]
 
     def matching(
         self,
@@ -70,7 +66,7 @@ class ResourceMap(Generic[_T]):
             found |= here.find_any(values[:depth], tokens)
         matching: list[tuple[_T, MatchType]] = []
         for i in sorted(found):
-            matcher, item = self._items[i]
+            matcher, item = self.items[i]
             match_type = matcher.match(path, values, tokens, scopes)
             if match_type is not MatchType.NONE:
                 matching.append((item, match_type))

@@ -69,19 +69,15 @@ class ZoneTable:
                 elif elements and (matcher := compile_resource(elements, model)) is not None:
                     resources.append((matcher, (name, True)))
         self.issues = tuple(issues)
-        self._unreadable_everywhere = any(not certain and not matcher.path for matcher, (_, certain) in resources)
+        self.unreadable_everywhere = any(not certain and not matcher.path for matcher, (_, certain) in resources)
+        """True if any resource may be in a zone with an unreadable resource."""
         self.resources = ResourceMap(((matcher, zone) for matcher, zone in resources if matcher.path), model)
-
-    @property
-    def unreadable_everywhere(self) -> bool:
-        """Return True if any resource may be in a zone with an unreadable resource."""
-        return self._unreadable_everywhere
 
     def of(self, path: Path | None, values: tuple[Value, ...]) -> tuple[str, ...]:
         """Return the zones of a resource, in Java's order; for a resource above one of a zone also `UNZONED`."""
-        if not path or not (self.resources or self._unreadable_everywhere):
+        if not path or not (self.resources or self.unreadable_everywhere):
             return ()
-        if self._unreadable_everywhere:
+        if self.unreadable_everywhere:
             return (UNREADABLE_ZONE,)
         matching = self.resources.matching(path, values)
         certain_zones = {name for (name, certain), _ in matching if certain}

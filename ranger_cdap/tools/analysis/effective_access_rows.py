@@ -191,7 +191,6 @@ def _level_part(element: ResourceMatcher | None, within: ResourceMatcher | None)
         return level_text(within if untouched else element), untouched
     if find_value([within], [plain]) is None:
         return level_text(within), True
-    recursive = element.recursive
-    each = ((one, compile_element([one], False, element.options, recursive=recursive)) for one in element.values)
+    each = ((value, compile_element([value], False, element.options)) for value in element.values)
     met = tuple(value for value, matcher in each if find_value([within, matcher], ()) is not None)
     return LevelText(met or tuple(element.values)), False

@@ -116,7 +116,7 @@ class _Judge:
                 continue
             matched = [*self._matched(zone, resource)]
             for index, element in enumerate(resource.elements[: resource.last_specific + 1]):
-                if element.excludes or element.dynamic or element.recursive:
+                if element.excludes or element.dynamic or element.options.recursive:
                     continue
                 for value in element.values:
                     enough = self._enough(element, value, [values[index] for values in matched])

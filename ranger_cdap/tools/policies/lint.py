@@ -26,7 +26,7 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemCondit
 from ranger_cdap.tools.policies.upper_levels import Descent
 from servicedef import value_patterns
 
-_MACRO = re.compile(r"\{([^{}\\]*)\}")
+_MACRO = re.compile(r"(?<!\$\{)\{([^{}\\]*)\}")
 _SHOWN = 5
 _KNOWN_MACROS = frozenset({"USER", "OWNER"})
 

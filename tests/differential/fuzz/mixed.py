@@ -26,15 +26,16 @@ WILFUL_EVERY = 100
 """One scenario in so many has what this project decides otherwise on purpose."""
 
 
-def scenario(seed: int, number: int) -> Json:
-    """The scenario of this number: a download, what comes beside it, changes to it, and requests."""
-    return _Scenario(Die(seed, number), everything=number % WILFUL_EVERY == WILFUL_EVERY - 1).drawn()
+def scenario(seed: int, number: int, given: Json | None = None) -> Json:
+    """The scenario of this number: a download, what comes beside it, changes to it, and requests; `given`: for what."""
+    die, everything = Die(seed, number), number % WILFUL_EVERY == WILFUL_EVERY - 1
+    return _Scenario(die, given or definition(die), everything=everything).drawn()
 
 
 class _Scenario:
-    def __init__(self, die: Die, *, everything: bool) -> None:
+    def __init__(self, die: Die, given: Json, *, everything: bool) -> None:
         self._die, self._everything = die, everything
-        self._definition = definition(die)
+        self._definition = given
         self._pools = pools(die, self._definition, everything=everything)
         self._drawer = PolicyDrawer(die, self._definition, self._pools)
 

@@ -68,7 +68,7 @@ class AtomTable:
         if known is None:
             plain = included(element)
             plain = plain if macros else without_macros(plain)
-            key = ("level", name, plain.options, plain.tests, plain.prefixes if plain.recursive else None)
+            key = ("level", name, plain.options, plain.tests, plain.prefixes if plain.options.recursive else None)
             number = self._number(key, Atom(AtomKind.LEVEL, name, plain))
             # The element is kept, so that no other one gets its identity.
             known = self._levels[name, id(element), macros] = element, -number if element.excludes else number

@@ -7,7 +7,7 @@ Values are non-empty and not `*`, which stands for all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain, islice, product
@@ -16,6 +16,7 @@ from typing import Final
 from msgspec import structs
 
 from ranger_cdap.engine.view import (
+    ALWAYS,
     PatternKind,
     ResourceMatcher,
     Tokens,
@@ -54,16 +55,14 @@ def without_macros(element: ResourceMatcher, tokens: Tokens = None) -> ResourceM
 
 def _expanded(test: ValueTest, element: ResourceMatcher, tokens: Tokens) -> ValueTest:
     text = expand(test.text, element.options, tokens) if test.dynamic and tokens is not None else test.text
-    return structs.replace(
-        test, text=text, dynamic=False, glob=normalise(text) if test.kind is PatternKind.GLOB else ""
-    )
+    return structs.replace(test, text=text, dynamic=False, glob=normalise(text) if test.glob else "")
 
 
 def included(element: ResourceMatcher) -> ResourceMatcher:
     """Return the matcher without its exclusion: what it names rather than what it covers."""
     if not element.excludes:
         return element
-    return compile_element(element.values, False, element.options, recursive=element.recursive)
+    return compile_element(element.values, False, element.options, ALWAYS)
 
 
 def find_value(
@@ -85,7 +84,7 @@ def find_value(
     if finite:
         texts = [test.text for test in min(finite, key=lambda element: len(element.tests)).tests]
         found = next(filter(fits, texts), None)
-        if found is not None or len({element.options for element in (*inside, *outside)}) == 1:
+        if found is not None or _alike(*inside, *outside):
             return found
         variants = chain.from_iterable((text.lower(), text.upper(), text.title()) for text in texts)
         return next(filter(fits, variants), UNDECIDED)
@@ -100,7 +99,7 @@ def conflict(
 ) -> tuple[list[int], list[int]]:
     """Return positions of few matchers that alone leave no value, where `find_value` has found none."""
     finite = [n for n, element in enumerate(inside) if _is_finite(element)]
-    if finite and len({element.options for element in (*inside, *outside)}) == 1:
+    if finite and _alike(*inside, *outside):
         one = min(finite, key=lambda n: len(inside[n].tests))
         kept, barred = {one}, set()
         for text in (test.text for test in inside[one].tests if test.text not in ("", _ALL)):
@@ -124,6 +123,11 @@ def conflict(
             if find_value([inside[i] for i in ins], [outside[i] for i in outs], max_steps) is not None:
                 side.append(n)
     return sorted(ins), sorted(outs)
+
+
+def _alike(*elements: ResourceMatcher) -> bool:
+    """Return True if levels compare letters alike."""
+    return len({(e.options.ignore_case, e.options.quoted_case_sensitive, e.options.quote_chars) for e in elements}) == 1
 
 
 def _is_recursive(element: ResourceMatcher) -> bool:
@@ -152,7 +156,7 @@ def _pieces(test: ValueTest) -> _Pieces:
         return _Pieces(test.text, "", "", False)
     if test.kind is PatternKind.ENDS_WITH:
         return _Pieces("", "", test.text, False)
-    first, *rest = (test.glob or normalise(test.text)).replace("?", "x").split("*")
+    first, *rest = (test.glob or test.text).replace("?", "x").split("*")
     return _Pieces(first, "".join(rest[:-1]), rest[-1], False) if rest else _Pieces(first, "", "", True)
 
 
@@ -174,7 +178,7 @@ def _guesses(inside: Sequence[ResourceMatcher]) -> Iterator[str]:
 class _Pattern:
     """A value's pattern as an automaton: its states are the bits of a number."""
 
-    __slots__ = ("_any", "_literal", "_star", "final", "folds", "forever", "start")
+    __slots__ = ("_any", "_star", "final", "folds", "forever", "letters", "start")
 
     def __init__(self, test: ValueTest, folds: bool) -> None:
         text = utf16_units(test.glob if test.kind is PatternKind.GLOB else test.text)
@@ -183,17 +187,17 @@ class _Pattern:
         special = test.kind is PatternKind.GLOB
         self._star = sum(1 << n for n, c in enumerate(tokens) if special and c == "*")
         self._any = sum(1 << n for n, c in enumerate(tokens) if special and c == "?")
-        self._literal: dict[str, int] = {}
+        self.letters: dict[str, int] = {}
         for n, c in enumerate(tokens):
             if not (special and c in "*?"):
-                self._literal[c] = self._literal.get(c, 0) | 1 << n
+                self.letters[c] = self.letters.get(c, 0) | 1 << n
         length = len(tokens)
         if test.kind is PatternKind.STARTS_WITH:
             self._star |= 1 << length
             length += 1
         elif test.kind is PatternKind.ENDS_WITH:
             self._star = 1
-            self._literal = {c: bits << 1 for c, bits in self._literal.items()}
+            self.letters = {c: bits << 1 for c, bits in self.letters.items()}
             length += 1
         self.folds = folds
         self.final = 1 << length
@@ -201,14 +205,9 @@ class _Pattern:
         self.forever = self.final >> 1 & self._star
         self.start = 1 | (1 & self._star) << 1
 
-    @property
-    def letters(self) -> Iterable[str]:
-        """Letters that the pattern distinguishes."""
-        return self._literal
-
     def step(self, state: int, letter: str) -> int:
         """Return the state after one more letter, folded if the pattern ignores case."""
-        moved = (state & (self._any | self._literal.get(letter, 0))) << 1 | state & self._star
+        moved = (state & (self._any | self.letters.get(letter, 0))) << 1 | state & self._star
         return moved | (moved & self._star) << 1
 
 
