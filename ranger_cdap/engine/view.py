@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ranger_cdap.engine.compiled.collector import gc_paused
-from ranger_cdap.engine.compiled.conditions import PACKAGE, UNREADABLE_TAG, Condition, date_script
+from ranger_cdap.engine.compiled.conditions import PACKAGE, UNREADABLE_TAG, Condition, date_script, matches_no_address
 from ranger_cdap.engine.compiled.cost import MAX_VALUE_LENGTH
 from ranger_cdap.engine.compiled.items import (
     ALL_USERS,
@@ -91,6 +91,7 @@ __all__ = [
     "fold",
     "gc_paused",
     "implied",
+    "matches_no_address",
     "name_transformation",
     "normalise",
     "odd_letters",
