@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ranger_cdap.cdap.answer import Answer
     from ranger_cdap.cdap.checks.checks import CdapCheck
     from ranger_cdap.cdap.context import Context
-    from ranger_cdap.cdap.entity import EntityId, entity_id
+    from ranger_cdap.cdap.entity import EntityId, entity_id, parse_entity
+    from ranger_cdap.cdap.pattern import EntityPattern
     from ranger_cdap.config import load_settings
     from ranger_cdap.plugins.hookspecs import hookimpl
 
@@ -29,11 +30,13 @@ __all__ = [
     "CdapCheck",
     "Context",
     "EntityId",
+    "EntityPattern",
     "__version__",
     "entity_id",
     "errors",
     "hookimpl",
     "load_settings",
+    "parse_entity",
 ]
 
 _MODULES = {
@@ -43,9 +46,11 @@ _MODULES = {
     "CdapCheck": "cdap.checks.checks",
     "Context": "cdap.context",
     "EntityId": "cdap.entity",
+    "EntityPattern": "cdap.pattern",
     "entity_id": "cdap.entity",
     "hookimpl": "plugins.hookspecs",
     "load_settings": "config",
+    "parse_entity": "cdap.entity",
 }
 
 

@@ -48,11 +48,10 @@ class Missing(msgspec.Struct, frozen=True):
     @property
     def privilege(self) -> str:
         """Return the missing privilege as text: `READ or WRITE on dataset:ns1.kv`."""
+        entity = "the instance" if self.entity.type == "instance" else self.entity
         if self.actions == (VISIBLE,):
-            return f"any privilege on {self.entity} or in it"
-        if self.actions == (ANY,):
-            return f"any privilege on {self.entity}"
-        return f"{' or '.join(self.actions)} on {self.entity}"
+            return f"any privilege on {entity} or in it"
+        return f"{'any privilege' if self.actions == (ANY,) else ' or '.join(self.actions)} on {entity}"
 
 
 class EvaluatedPrivilege(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+import msgspec
 from click.shell_completion import CompletionItem
 from msgspec import structs
 
@@ -25,8 +26,9 @@ from ranger_cdap.cli.files import Report, decoded, naming, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import moment_of
 from ranger_cdap.config import Settings
-from ranger_cdap.errors import InvalidInput, NotReady
+from ranger_cdap.errors import AccessForbidden, InvalidInput, NotReady
 from ranger_cdap.ranger.changes.saved_policy import saved_download
+from ranger_cdap.ranger.client.listed import LISTED, listed_policies
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger.client.versions import NO_VERSION
@@ -63,10 +65,18 @@ class PolicyFiles:
             return None
         return Path(self.name if Path(self.name).exists() else self.name.split(",")[0])
 
-    def read(self, invocation: Invocation, report: Report | None = None, there: Documents | None = None) -> Documents:
+    def read(
+        self,
+        invocation: Invocation,
+        report: Report | None = None,
+        there: Documents | None = None,
+        *,
+        listed: bool = False,
+    ) -> Documents:
         """Return the policies with what belongs to them, as far as files do not say it as it is `there`.
 
-        With `report` the policies of files are as Ranger Admin would save them, and it gets what changed.
+        With `report` the policies of files are as Ranger Admin would save them, and it gets what changed. Those of
+        Ranger Admin may be `listed`, for what decides no access.
 
         Raises:
             InvalidInput: they cannot be read, or have other content.
@@ -75,7 +85,7 @@ class PolicyFiles:
         """
         settings = invocation.settings
         if self.name == RANGER:
-            return ranger_documents(settings)
+            return ranger_documents(settings, report if listed else None)
         if self.name.startswith(HISTORY):
             return self._historic(settings)
         if self.name.startswith(CACHE):
@@ -89,9 +99,11 @@ class PolicyFiles:
 
     def collection(self, invocation: Invocation, report: Report) -> PolicyCollection:
         """Return the policies as `read` does, without their ids."""
-        path, service = self.path, self._accompanied()[0]
+        path, (service, names) = self.path, self._accompanied()
         if path is None:
             return PolicyCollection.of_download(b"".join(pieces(self.read(invocation).policies)))
+        if names:
+            raise InvalidInput(f"`{names[0]}` would have no effect here: only policies are written")
         found = read_policies(path, service)
         with naming(path):
             found = found if isinstance(found, PolicyCollection) else PolicyCollection.of_download(found)
@@ -242,8 +254,10 @@ def warn_of_tags(invocation: Invocation, found: Documents) -> None:
         invocation.messages.print(WITHOUT_TAGS)
 
 
-def ranger_documents(settings: Settings) -> Documents:
+def ranger_documents(settings: Settings, report: Report | None = None) -> Documents:
     """Return the policies that Ranger Admin has now, with what belongs to them, by the plugin's account.
+
+    With `report` an account that may not download them gets those that Ranger lists, for what decides no access.
 
     Raises:
         NotReady: Ranger Admin has no policies of the service.
@@ -251,7 +265,15 @@ def ranger_documents(settings: Settings) -> Documents:
     """
     plugin, service, by = settings.plugin, settings.ranger.service, command_downloader(settings)
     with RangerAdmin.connect(settings, plugin.username, plugin.password, source=AccountSource.PLUGIN) as admin:
-        policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
+        try:
+            policies = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
+        except AccessForbidden as e:
+            if report is None:
+                raise
+            policies = listed_policies(admin, service, plugin.username, e)
+            report(LISTED)
+            found = [role for name in admin.roles.names(service) if (role := admin.roles.find(service, name))]
+            return documents(policies, msgspec.json.encode({"rangerRoles": found}))
         if policies is None:
             raise NotReady(f"Ranger Admin has no policies of service `{service}`")
         roles = admin.download_roles(service, last_known_version=NO_VERSION, by=by)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ranger_cdap.engine.compiled.collector import gc_paused
 from ranger_cdap.engine.compiled.compile_level import compile_element, compile_level
-from ranger_cdap.engine.compiled.conditions import PACKAGE, UNREADABLE_TAG, Condition, date_script
+from ranger_cdap.engine.compiled.conditions import PACKAGE, UNREADABLE_TAG, Condition, date_script, matches_no_address
 from ranger_cdap.engine.compiled.cost import MAX_VALUE_LENGTH
 from ranger_cdap.engine.compiled.items import (
     ALL_USERS,
@@ -102,6 +102,7 @@ __all__ = [
     "gc_paused",
     "implied",
     "is_saved_zone",
+    "matches_no_address",
     "name_transformation",
     "normalise",
     "odd_letters",

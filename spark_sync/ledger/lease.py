@@ -12,6 +12,7 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
+from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import LeaseHeld, SyncError, reason
 
 HOLDER = "lease.holder"
@@ -27,7 +28,7 @@ def lease(directory: Path) -> Iterator[None]:
         SyncError: the directory cannot be created or written, or others can write to it.
     """
     check_directory(directory)
-    lock, holder = FileLock(directory / "lease.lock", timeout=0), directory / HOLDER
+    lock, holder = FileLock(directory / "lease.lock", timeout=0, mode=0o600), directory / HOLDER
     try:
         lock.acquire()
     except Timeout:
@@ -40,7 +41,7 @@ def lease(directory: Path) -> Iterator[None]:
         raise _unusable(directory, reason(e)) from e
     try:
         with contextlib.suppress(OSError):  # it only serves the message of the next run
-            holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+            replace_file(holder, [f"process {os.getpid()} on {platform.node()}".encode()])
         yield
     finally:
         holder.unlink(missing_ok=True)

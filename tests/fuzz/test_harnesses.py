@@ -11,7 +11,14 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.fuzz import fuzz_cdap_site, fuzz_event_lines, fuzz_expressions, fuzz_policies, fuzz_service_bodies
+from tests.fuzz import (
+    fuzz_cdap_site,
+    fuzz_event_lines,
+    fuzz_expressions,
+    fuzz_policies,
+    fuzz_policy_files,
+    fuzz_service_bodies,
+)
 
 FOLDER = Path(__file__).parent
 HARNESSES = sorted(path.stem for path in FOLDER.glob("fuzz_*.py"))
@@ -48,6 +55,8 @@ REACHED = {
     "a download that is refused": (fuzz_policies, "PolicySetError", NotRaised),
     "a download that is taken": (fuzz_policies, "ASKED", [None]),
     "a download that names not everyone": (fuzz_policies, "EVERYONE", (_broken,)),
+    "a file of policies that is refused": (fuzz_policy_files, "_is_sentence", lambda _: False),
+    "a file of policies that is taken": (fuzz_policy_files, "STRANGER", None),
     "an event": (fuzz_event_lines, "is_well_formed", lambda _: False),
     "a line of JSON": (fuzz_event_lines, "_is_object", lambda _: False),
     "a site that is refused": (fuzz_cdap_site, "ConfigError", NotRaised),

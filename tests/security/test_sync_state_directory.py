@@ -10,6 +10,7 @@ import pytest
 
 from ranger_cdap.config import parse_settings
 from ranger_cdap.errors import ConfigError, SyncError
+from ranger_cdap.service.events.entity_memory import EntityMemory
 from spark_sync.ledger.lease import lease
 
 
@@ -24,6 +25,22 @@ def usual_umask() -> Iterator[None]:
 def test_it_is_made_for_its_owner_only(tmp_path: Path) -> None:
     with lease(tmp_path / "state"):
         assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o377], ids=oct)
+def test_its_files_are_for_their_owner_only_under_any_umask(tmp_path: Path, umask: int) -> None:
+    state, memory = tmp_path / "state", tmp_path / "memory"
+    with lease(state):  # the directory, whose umask is not what this is about
+        pass
+    before = os.umask(umask)
+    try:
+        with lease(state):
+            EntityMemory(memory, None)
+            modes = {path.name: path.stat().st_mode & 0o777 for path in (*state.iterdir(), memory)}
+    finally:
+        os.umask(before)
+    assert {name: oct(mode) for name, mode in modes.items() if mode & ~0o600} == {}
+    assert modes.pop("memory") == 0o600
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o722, 0o720], ids=oct)

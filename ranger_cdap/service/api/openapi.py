@@ -19,7 +19,7 @@ from ranger_cdap.service.state.call import HandlerCall
 PATH: Final = "/openapi.json"
 
 _REF: Final = "#/components/schemas/{name}"
-_REQUEST_ID: Final = {"type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$"}
+_REQUEST_ID: Final = {"type": "string", "minLength": 1, "maxLength": 128}
 _BY_EVERY_ROUTE: Final = (413, 421, 429, 500, 503)
 _BY_ROUTES_WITH_ROLES: Final = (401, 403)
 _BY_ROUTES_WITH_BODIES: Final = (400, 408, 415)

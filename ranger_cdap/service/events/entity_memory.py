@@ -151,6 +151,8 @@ class EntityMemory:
         """Read the file once it can be; create it."""
         if self._ready:
             return
+        self._path.touch(mode=0o600)
+        self._path.chmod(0o600)
         with self._connection() as connection:
             connection.executescript(_TABLES)
             now = int(self._clock() * 1000)

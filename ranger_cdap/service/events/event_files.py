@@ -24,7 +24,7 @@ import filelock
 import msgspec
 
 from ranger_cdap.audit.file import write_all
-from ranger_cdap.disk import fsync_directory
+from ranger_cdap.disk import fsync_directory, replace_file
 from ranger_cdap.errors import ConfigError, ServerError
 from ranger_cdap.ranger_model.json_text import Undecodable, decode
 from ranger_cdap.wire.event_access import EventAccess, opened
@@ -213,7 +213,7 @@ class EventFiles:
                 f"`{self._directory}` is used by {who}; give each decision service its own `service.events_dir`"
             ) from None
         with suppress(OSError):  # only for the error message of a second process
-            holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+            replace_file(holder, [f"process {os.getpid()} on {platform.node()}".encode()])
         return lock
 
     def _give_back(self) -> None:

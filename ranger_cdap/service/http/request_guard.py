@@ -21,7 +21,7 @@ from ranger_cdap.service.http.request_spans import RequestSpans
 logger = logging.getLogger("ranger_cdap.service.requests")
 
 REQUEST_ID: Final = "x-request-id"
-_ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
+_ACCEPTABLE_ID = re.compile(r"[\t -~\x80-\xff]{1,128}")
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _UNKNOWN_ROUTE: Final = "unknown"
 
@@ -85,7 +85,11 @@ class RequestGuard:
                 status = scope["state"]["status"] = message["status"]
                 message = {
                     **message,
-                    "headers": [*message["headers"], *_ALWAYS.items(), (REQUEST_ID.encode(), request_id.encode())],
+                    "headers": [
+                        *message["headers"],
+                        *_ALWAYS.items(),
+                        (REQUEST_ID.encode(), request_id.encode("latin-1")),
+                    ],
                 }
             await send(message)
 

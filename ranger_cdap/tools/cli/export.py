@@ -75,7 +75,7 @@ def export_command(
     settings = invocation.settings
     by = command_downloader(settings)
     with administrator(invocation, ranger_user) as admin:
-        collection, documents = read_service(admin, settings.ranger.service, by)
+        collection, documents = read_service(admin, settings.ranger.service, by, ranger_user, invocation.messages.print)
     if directory is not None:
         left_out = set() if grants else {policy_key(one) for one in documents if is_creators_policy(one)}
         kept = collection.without(left_out)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ranger_cdap.authz.decider import other_service_type
 from ranger_cdap.authz.policy_index import readable_policies, resource_policies
 from ranger_cdap.cdap.entity import entity_types
 from ranger_cdap.cdap.inventory import Inventory, read_inventory
@@ -140,6 +141,7 @@ def _look(
         lacks_attributes=partial(_lacks_attributes, model, options, settings.plugin),
         inherits=settings.cdap.inherit,
         inventory=inventory,
+        is_cdap=not other_service_type(engine),
     )
     found: list[Problem | LintFinding] = [
         *engine.problems,

@@ -159,6 +159,6 @@ def _read(invocation: Invocation, old: PolicyFiles, new: PolicyFiles) -> list[Do
     report, read = invocation.messages.print, dict[str, Documents]()
     for source in sorted((old, new), key=lambda one: one.path is not None):  # files last
         if source.name not in read:
-            read[source.name] = source.read(invocation, report, read.get(RANGER))
+            read[source.name] = source.read(invocation, report, read.get(RANGER), listed=True)
     found = [read[old.name], read[new.name]]
     return [completed(one, by) for one, by in zip(found, reversed(found), strict=True)]

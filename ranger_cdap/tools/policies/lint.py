@@ -12,12 +12,14 @@ from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.cdap.named_entities import allows, named_entities
 from ranger_cdap.engine.view import (
     OWNER_MACRO,
+    PACKAGE,
     PUBLIC,
     USER_MACRO,
     ServiceModel,
     compile_level,
     compile_schedules,
     implied,
+    matches_no_address,
     odd_letters,
 )
 from ranger_cdap.errors import PolicySetError
@@ -87,7 +89,7 @@ class LintContext:
 
     `known`: the users and groups Ranger knows. `now`: in epoch milliseconds. `lacks_attributes`: whether a
     condition reads attributes of users or groups that are never there, by its type and values. `inherits`: a policy on
-    an entity counts for what is in it.
+    an entity counts for what is in it. Unless it `is_cdap`, the service gets no advice on CDAP.
     """
 
     known: KnownPrincipals
@@ -95,6 +97,7 @@ class LintContext:
     lacks_attributes: Callable[[PolicyItemCondition], bool] = lambda _: False
     inherits: bool = False
     inventory: Inventory | None = None
+    is_cdap: bool = True
 
 
 _Findings = Iterator[tuple[str, LintCode, str]]
@@ -117,12 +120,12 @@ def lint(
     descent = Descent.of(enabled, model)
     for policy in enabled:
         for rule in (
-            _resources(policy, model),
-            _parents(policy, model),
+            _resources(policy, model, is_cdap=context.is_cdap),
+            _parents(policy, model) if context.is_cdap else (),
             _deleted(policy, context.inventory) if context.inventory else (),
-            () if context.inherits else _ends(policy, descent),
+            _ends(policy, descent) if context.is_cdap and not context.inherits else (),
             _validity(policy, context.now),
-            _conditions(policy, context.lacks_attributes),
+            _conditions(policy, model, context.lacks_attributes),
             _items(policy, model),
             _unknown_principals(policy, context.known),
         ):
@@ -130,7 +133,7 @@ def lint(
                 yield LintFinding(policy.id, policy.name, place, code, message)
 
 
-def _resources(policy: Policy, model: ServiceModel) -> _Findings:
+def _resources(policy: Policy, model: ServiceModel, *, is_cdap: bool) -> _Findings:
     for number, resources in enumerate((policy.resources, *policy.additional_resources)):
         prefix = f"additionalResources[{number - 1}]" if number else "resources"
         for name, resource in resources.items():
@@ -139,7 +142,7 @@ def _resources(policy: Policy, model: ServiceModel) -> _Findings:
                 continue  # reported by the engine
             if compile_level(resource, options).matches_nothing:
                 yield f"{prefix}.{name}", LintCode.NEVER_MATCHES, "it excludes everything, so the policy never applies"
-            known = value_patterns().get(name)
+            known = value_patterns().get(name) if is_cdap else None
             for value in dict.fromkeys(resource.values if known else ()):
                 if value.strip() and known and not known.accepts(value):
                     message = f"no entity of CDAP matches `{value}`: {known.message}"
@@ -197,8 +200,10 @@ def _ends(policy: Policy, descent: Descent) -> _Findings:
         yield place, LintCode.ENDS_ABOVE, message
 
 
-def _conditions(policy: Policy, lacks_attributes: Callable[[PolicyItemCondition], bool]) -> _Findings:
-    """Report conditions that never hold because they read what is not downloaded."""
+def _conditions(
+    policy: Policy, model: ServiceModel, lacks_attributes: Callable[[PolicyItemCondition], bool]
+) -> _Findings:
+    """Report conditions that never hold, because of their values or because they read what is not downloaded."""
     items = (
         (f"{side}[{number}].", item.conditions)
         for side, items in policy.item_lists().items()
@@ -206,12 +211,16 @@ def _conditions(policy: Policy, lacks_attributes: Callable[[PolicyItemCondition]
     )
     for prefix, conditions in (("", policy.conditions), *items):
         for number, condition in enumerate(conditions):
+            place, definition = f"{prefix}conditions[{number}]", model.conditions.get(condition.type)
             if lacks_attributes(condition):
                 message = (
                     "it reads attributes of users or groups, which `plugin.use_ranger_groups = false` leaves unknown: "
                     "it allows nothing, and denials apply"
                 )
-                yield f"{prefix}conditions[{number}]", LintCode.NO_ATTRIBUTES, message
+                yield place, LintCode.NO_ATTRIBUTES, message
+            if definition is not None and definition.evaluator == PACKAGE + "RangerIpMatcher":
+                for value in filter(matches_no_address, condition.values):
+                    yield place, LintCode.NEVER_MATCHES, f"no address matches `{value}`: it is no address or `10.1.*`"
 
 
 def _validity(policy: Policy, now: int) -> _Findings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from ranger_cdap.errors import AccessForbidden, ConflictingChange, NotReady
 from ranger_cdap.ranger.changes.step import Json
 from ranger_cdap.ranger.client.downloader import Downloader
+from ranger_cdap.ranger.client.listed import LISTED, PolicyLister, listed_policies
 from ranger_cdap.ranger.client.versions import NO_VERSION
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger_model.decode import decode_service_policies
@@ -16,16 +18,13 @@ from ranger_cdap.ranger_model.decode import decode_service_policies
 _ATTEMPTS: Final = 3
 
 
-class ServiceReader(Protocol):
+class ServiceReader(PolicyLister, Protocol):
     """The part of Ranger Admin's client that is used here."""
 
     def download_policies(
         self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
     ) -> bytes | None:
         """Download the policies as a plugin does."""
-
-    def policy_documents(self, service: str) -> list[Json]:
-        """Return the policies as people edit them, also disabled ones."""
 
 
 class _PolicyVersion(msgspec.Struct):
@@ -35,8 +34,12 @@ class _PolicyVersion(msgspec.Struct):
     version: int | None = None
 
 
-def read_service(admin: ServiceReader, service: str, by: Downloader) -> tuple[PolicyCollection, list[Json]]:
+def read_service(
+    admin: ServiceReader, service: str, by: Downloader, account: str, report: Callable[[str], object]
+) -> tuple[PolicyCollection, list[Json]]:
     """Return the policies of a service, and the documents they were made of.
+
+    An account that may not download them gets those that Ranger lists; `report` then gets a note.
 
     Law: every policy that a plugin would get is among them, in the same version.
 
@@ -48,7 +51,11 @@ def read_service(admin: ServiceReader, service: str, by: Downloader) -> tuple[Po
     """
     missing: set[Any] = set()
     for _ in range(_ATTEMPTS):
-        download = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
+        try:
+            download = admin.download_policies(service, last_known_version=NO_VERSION, by=by)
+        except AccessForbidden as e:
+            download = listed_policies(admin, service, account, e)
+            report(LISTED)
         if download is None:
             raise NotReady(f"Ranger Admin has no policies of service `{service}`")
         documents = admin.policy_documents(service)

@@ -144,6 +144,35 @@ def test_a_directory_is_compared_in_the_service_as_it_is(
     assert not differences(pair.old, pair.new)[0].all_differ
 
 
+def test_a_service_administrator_without_download_gets_what_is_listed(
+    ranger: RangerAdmin,
+    impact_of: Callable[..., tuple[Json, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    service = ranger.get_service("cdapdev")
+    assert service is not None
+    configs = service["configs"] | {"service.admin.users": f"{service['configs']['service.admin.users']},bob"}
+    ranger.update_service(service["id"], {**service, "configs": configs})
+    number, directories = made(ranger), {name: tmp_path / name for name in ("admin", "bob")}
+    for name, directory in directories.items():
+        assert main(["policies", "export", "--ranger-user", name, "--directory", str(directory)]) == 0
+    assert "are listed" in capsys.readouterr().err
+    first, second = ({p.name: p.read_bytes() for p in (one / "policies").iterdir()} for one in directories.values())
+    assert first == second
+    edit(ranger, number, policyItems=[item("alice"), item("cdapsync")])
+    expected, _ = impact_of(str(directories["admin"]), "ranger:")
+    monkeypatch.setenv("RANGER_CDAP_PLUGIN__USERNAME", "bob")
+    found, said = impact_of(str(directories["bob"]), "ranger:")
+    assert (who(found["gained"]), found["lost"]) == ([(["user cdapsync"], ["read"])], [])
+    assert found["gained"] == expected["gained"]
+    assert "without tag policies and settings" in said
+    # Nothing that decides uses a part of what a plugin gets.
+    assert main(["check", "cdapsync", "dataset.get", "dataset:ns1.kv", "--policies", "ranger:"]) == ExitCode.ERROR
+    assert "forbidden" in capsys.readouterr().err
+
+
 def test_an_account_without_rights_is_told_so(
     impact_of: Callable[..., tuple[Json, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

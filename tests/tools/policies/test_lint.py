@@ -16,12 +16,13 @@ import servicedef
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import grant_guid
 from ranger_cdap.cdap.inventory import Inventory
-from ranger_cdap.engine import AccessRequest, PolicyEngine
+from ranger_cdap.engine import AccessRequest, ConditionContext, ConditionOutcome, PolicyEngine
+from ranger_cdap.engine.compiled.conditions import PACKAGE, ConditionOptions, compile_condition, matches_no_address
 from ranger_cdap.engine.compiled.service_def import compile_service_def
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.download import UserStore
 from ranger_cdap.ranger_model.policy import Policy
-from ranger_cdap.ranger_model.service_def import ServiceDef
+from ranger_cdap.ranger_model.service_def import PolicyConditionDef, ServiceDef
 from ranger_cdap.tools.policies.lint import KnownPrincipals, LintCode, LintContext, lint
 
 MODEL = compile_service_def(msgspec.convert(servicedef.service_definition(), ServiceDef))
@@ -293,3 +294,54 @@ def test_a_letter_that_ranger_folds_in_two_ways_is_found_where_case_does_not_cou
     written = msgspec.convert(policy([], resources={"r": [f"a{letter}", letter]}), Policy)
     found = [(one.code, one.place) for one in lint([written], model, KNOWN)]
     assert found == [("odd-letter", "resources.r")] * (ignore_case == "true" and letter in ODD_LETTERS)
+
+
+HIVE = {
+    "name": "hive",
+    "resources": [{"name": "database"}, {"name": "dataset", "parent": "database", "level": 2}],
+    "accessTypes": [{"name": "select"}],
+    "policyConditions": [{"name": "ip", "evaluator": PACKAGE + "RangerIpMatcher"}],
+}
+
+
+def test_another_service_gets_no_advice_on_cdap() -> None:
+    model = compile_service_def(msgspec.convert(HIVE, ServiceDef))
+    resources = {"database": ["d"], "dataset": ["*", "no name of CDAP's"]}
+    written = [policy(resources=resources), policy(resources={"database": ["d"]}, id=8)]
+    context = replace(KNOWN, inherits=False)
+    codes = {
+        is_cdap: {
+            one.code
+            for one in lint([msgspec.convert(one, Policy) for one in written], model, replace(context, is_cdap=is_cdap))
+        }
+        for is_cdap in (True, False)
+    }
+    assert codes == {True: {LintCode.NO_SUCH_NAME, LintCode.PARENT_TOO}, False: set()}
+
+
+parts = st.sampled_from(["10", "0", "255", "256", "*", "fe80", "ABCD", "::", "1-9", "8"])
+values = st.lists(parts, min_size=1, max_size=5).flatmap(
+    lambda several: st.sampled_from([".", ":", "/", ".*"]).map(lambda by: by.join(several))
+)
+addresses = st.ip_addresses().map(str) | st.sampled_from(["10.0.0.8", "10.10.10.10", "fe80::8", "abcd::10"])
+
+
+@settings(max_examples=500, deadline=None)
+@given(values, st.lists(addresses, min_size=20, max_size=20), st.booleans())
+def test_an_address_value_is_reported_only_if_no_address_matches_it(
+    value: str, several: list[str], lenient: bool
+) -> None:
+    definition = PolicyConditionDef("ip", PACKAGE + "RangerIpMatcher")
+    condition = compile_condition(definition, [value], ConditionOptions(lenient=lenient))
+    matched = [a for a in several if condition and condition(ConditionContext(client_ip=a)) is ConditionOutcome.HOLDS]
+    written = policy(conditions=[{"type": "ip", "values": [value]}])
+    model = compile_service_def(msgspec.convert(HIVE, ServiceDef))
+    found = [one.place for one in lint([msgspec.convert(written, Policy)], model, replace(KNOWN, is_cdap=False))]
+    assert not (found and matched), matched
+    is_odd = "/" in value or "-" in value
+    assert found == ["conditions[0]"] or not is_odd
+
+
+@pytest.mark.parametrize(("value", "reported"), [("10.0.0.0/8", True), ("10.0.0", True), ("10.0.0.*", False)])
+def test_an_address_range_that_ranger_compares_as_text_is_reported(value: str, reported: bool) -> None:
+    assert matches_no_address(value) is reported

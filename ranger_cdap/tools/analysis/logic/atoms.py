@@ -82,10 +82,11 @@ class AtomTable:
 
     def condition(self, condition: SymbolicCondition, *, restricts: bool, lenient: bool) -> tuple[Formula, ...]:
         """Return the disjuncts that let a condition apply on a restricting or a granting side."""
-        holds = self._number(("holds", condition.key), Atom(AtomKind.HOLDS, condition.text, None, condition))
-        if not restricts or not condition.may_be_unknown(lenient=lenient):
-            return (holds,)
-        return holds, self._number(("unknown", condition.key), Atom(AtomKind.UNKNOWN, condition.text, None, condition))
+        kinds = [] if condition.never else [AtomKind.HOLDS]
+        kinds += [AtomKind.UNKNOWN] if restricts and condition.may_be_unknown(lenient=lenient) else []
+        return tuple(
+            self._number((kind.value, condition.key), Atom(kind, condition.text, None, condition)) for kind in kinds
+        )
 
     def never_known(self, literals: Iterable[int]) -> int | None:
         """Return a literal that no request decides: that a resource is too long, or in a zone of unknown resources."""

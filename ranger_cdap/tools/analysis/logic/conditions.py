@@ -14,7 +14,16 @@ from typing import Final
 import msgspec
 
 from ranger_cdap.engine import AccessRequest, ConditionContext, ConditionOutcome
-from ranger_cdap.engine.view import PACKAGE, Condition, ItemCompiler, Schedule, compile_schedule, date_script, read_date
+from ranger_cdap.engine.view import (
+    PACKAGE,
+    Condition,
+    ItemCompiler,
+    Schedule,
+    compile_schedule,
+    date_script,
+    matches_no_address,
+    read_date,
+)
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.json_text import decode
@@ -54,7 +63,8 @@ _FIELDS: Final[Mapping[str, str]] = {
 class SymbolicCondition:
     """A condition; equal ones have the same key, so that they are one symbol in two sets of policies.
 
-    `is_opaque` is true if more than the candidates decides it: tags of the resource, or code of a plugin.
+    One that `never` holds is unknown at most. `is_opaque` is true if more than the candidates decides it: tags of the
+    resource, or code of a plugin.
     """
 
     key: tuple[Hashable, ...]
@@ -62,6 +72,7 @@ class SymbolicCondition:
     outcome: Condition = field(compare=False)
     candidates: Mapping[str, tuple[object, ...]] = field(compare=False, default_factory=dict)
     is_opaque: bool = field(compare=False, default=False)
+    never: bool = field(compare=False, default=False)
 
     def holds(self, context: ConditionContext, *, lenient: bool) -> bool:
         """Return True if the condition is fulfilled."""
@@ -136,7 +147,8 @@ def _symbolic(
         else template.format(listed, name=options.get("attributeName"))
     )
     inside: Condition = outcome if tag is None else _in_tag(outcome, tag)
-    return SymbolicCondition(key, text, inside, candidates, not known or "Tags" in kind)
+    never = kind == "RangerIpMatcher" and bool(condition.values) and all(map(matches_no_address, condition.values))
+    return SymbolicCondition(key, text, inside, candidates, not known or "Tags" in kind, never)
 
 
 def _in_tag(outcome: Condition, tag: TagPlace) -> Condition:
