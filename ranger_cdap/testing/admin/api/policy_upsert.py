@@ -5,19 +5,28 @@ from __future__ import annotations
 import msgspec
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
-from ranger_cdap.testing.admin.api.policy_store import add_policy, checked, replace_policy
+from ranger_cdap.testing.admin.api.policy_store import (
+    add_policy,
+    checked,
+    refuse_long_name,
+    replace_policy,
+    zone_problems,
+)
 from ranger_cdap.testing.admin.api.rights import require_policy_right
 from ranger_cdap.testing.admin.model.documents import AdminPolicy
 from ranger_cdap.testing.admin.model.responses import found, refuse_invalid
 from ranger_cdap.testing.admin.model.validation import failure
 from ranger_cdap.testing.admin.rules.grant_rules import applied
-from ranger_cdap.testing.admin.rules.policy_rules import signature
+from ranger_cdap.testing.admin.rules.policy_rules import check_alone, signature
 from ranger_cdap.testing.admin.store.records import StoredPolicy, StoredService
 
 
 def service_of(call: AdminCall, policy: AdminPolicy) -> StoredService:
     """Return the service of a policy; raises `Refusal` 400 if it does not exist."""
-    return found(call.tables.service(policy.service), refuse_invalid([failure(3007, policy.service)]))
+    refuse_long_name(policy)
+    unknown = failure(3007, policy.service) if policy.service.strip() else failure(3002, "service name")
+    problems = [unknown, *check_alone(policy), *zone_problems(call, policy, None)]
+    return found(call.tables.service(policy.service), refuse_invalid(problems))
 
 
 def create(call: AdminCall, service: StoredService, policy: AdminPolicy) -> StoredPolicy:

@@ -144,6 +144,7 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_PLUGINS}/services/{{id}}", Access.USER, service_api.get_service_for_plugins),
     Row("PUT", f"{_PLUGINS}/services/{{id}}", Access.ADMIN, service_api.update_service),
     Row("DELETE", f"{_PLUGINS}/services/{{id}}", Access.ADMIN, service_api.delete_service),
+    Row("GET", f"{_ROLES}", Access.USER, role_api.list_roles_in_envelope),
     Row("POST", f"{_ROLES}", Access.USER, role_api.create_role),
     Row("GET", f"{_ROLES}/{{id}}", Access.USER, role_api.get_role),
     Row("PUT", f"{_ROLES}/{{id}}", Access.USER, role_api.update_role),
