@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from ranger_cdap.testing.admin.model.validation import (
     of_rule,
 )
 from ranger_cdap.testing.admin.rules.definitions import hierarchies
+from ranger_cdap.testing.admin.rules.java_regex import compile_java
 
 MAX_NAME_LENGTH = 255
 _NO_NAMES = frozenset({"", "null", "NULL", "Null"})
@@ -195,15 +195,7 @@ def _check_values(
         yield failure(3016, subfield=name)
     if resource.is_recursive and not definition.recursive_supported:
         yield failure(3017, name, subfield=name)
-    if definition.validation_reg_ex:
-        for value in resource.values:
-            if not _matches(definition.validation_reg_ex, value):
-                yield failure(3018, value, name, subfield=name)
-
-
-def _matches(pattern: str, value: str) -> bool:
-    try:
-        return re.fullmatch(pattern, value) is not None
-    except re.error:
-        # The pattern is in Java's dialect; one that Python cannot compile rejects nothing.
-        return True
+    pattern = compile_java(definition.validation_reg_ex) if definition.validation_reg_ex else None
+    for value in resource.values:
+        if pattern and not pattern.fullmatch(value):
+            yield failure(3018, value, name, subfield=name)
