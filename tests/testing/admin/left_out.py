@@ -97,6 +97,7 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
     UnsupportedEndpoint(
         "a second way to what `public/v2` does; the forms of Ranger's web UI do not use these",
         (
+            ("POST", f"{_V2}/policy/apply"),
             ("PUT", "/service/roles/roles/grant/cdapdev"),
             ("GET", "/service/roles/roles/names"),
             ("GET", "/service/zones/zones"),

@@ -74,7 +74,6 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_V2}/policy", Access.USER, policy_search.list_policies),
     Row("POST", f"{_V2}/policy", Access.USER, policy_api.create_policy),
     Row("DELETE", f"{_V2}/policy", Access.USER, policy_api.delete_policy_by_name),
-    Row("POST", f"{_V2}/policy/apply", Access.USER, policy_api.apply_policy),
     Row("GET", f"{_V2}/policy/{{id}}", Access.USER, policy_api.get_policy),
     Row("PUT", f"{_V2}/policy/{{id}}", Access.USER, policy_api.update_policy),
     Row("DELETE", f"{_V2}/policy/{{id}}", Access.USER, policy_api.delete_policy),
