@@ -55,6 +55,11 @@ def estate(address: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture
 def finance(estate: Estate) -> str:
     """A zone with the namespaces `fin*`; alice may read them by a policy in it, bob all by one outside."""
+    return make_finance(estate)
+
+
+def make_finance(estate: Estate) -> str:
+    """Make the zone of the fixture `finance` and return its name."""
     estate.set_up()
     name, alice, bob = estate.name("finance"), estate.user("alice"), estate.user("bob")
     estate.done("POST", ZONES, zone(name, {estate.service: [FIN]}, adminUsers=[alice], auditUsers=[alice]))

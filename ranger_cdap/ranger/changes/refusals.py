@@ -1,4 +1,4 @@
-"""Values of a policy that Ranger Admin 2.9.0 refuses to save: validity periods and long descriptions. Pure.
+"""Values of a policy that Ranger Admin 2.9.0 does not save: validity periods, long descriptions and labels. Pure.
 
 Law: Ranger's own validator reports the same of every validity period without recurrences, in the same order.
 """
@@ -19,6 +19,7 @@ from ranger_cdap.ranger_model.json_repair import shown
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 
 LONGEST_DESCRIPTION: Final = 1024
+LONGEST_LABEL: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def schedule_refusals(schedule: ValiditySchedule, now: datetime) -> Iterator[Ref
 
 
 def require_savable(steps: Iterable[Step], now: datetime) -> None:
-    """Require that Ranger accepts the descriptions and validity periods of the policies that are written.
+    """Require that Ranger saves the descriptions, labels and validity periods of the policies that are written.
 
     Raises:
         InvalidInput: it names the first refused value of each such policy.
@@ -69,6 +70,8 @@ def _refused(step: Step, now: datetime) -> Iterator[str]:
     policy = step.wanted or {}
     if len(policy.get("description") or "") > LONGEST_DESCRIPTION:
         yield f"its description is longer than {LONGEST_DESCRIPTION:,} characters"
+    if any(len(str(label)) > LONGEST_LABEL for label in policy.get("policyLabels") or ()):
+        yield f"a label is longer than {LONGEST_LABEL} characters, and Ranger would never answer"
     for schedule in msgspec.convert(policy.get("validitySchedules") or [], list[ValiditySchedule], strict=False):
         yield from (refusal.sentence for refusal in schedule_refusals(schedule, now))
 

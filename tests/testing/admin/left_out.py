@@ -89,7 +89,6 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
             ("DELETE", f"{_V2}/policies/bulk"),
             ("POST", "/service/plugins/services/validateConfig"),
             ("PUT", "/service/tags/importservicetags"),
-            ("GET", "/service/xusers/lookup/users"),
             ("POST", "/service/xusers/users/external"),
             ("POST", "/service/xusers/ugsync/users"),
             ("GET", "/service/xusers/ugsync/groupusers"),
@@ -98,8 +97,8 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
     UnsupportedEndpoint(
         "a second way to what `public/v2` does; the forms of Ranger's web UI do not use these",
         (
+            ("POST", f"{_V2}/policy/apply"),
             ("PUT", "/service/roles/roles/grant/cdapdev"),
-            ("GET", "/service/roles/roles"),
             ("GET", "/service/roles/roles/names"),
             ("GET", "/service/zones/zones"),
             ("GET", "/service/zones/zones/name/z"),

@@ -20,6 +20,7 @@ from ranger_cdap.testing.admin.model.responses import (
     refuse_invalid,
 )
 from ranger_cdap.testing.admin.rules.definitions import check_definition, complete
+from ranger_cdap.testing.admin.rules.java_regex import compile_java
 from ranger_cdap.testing.admin.rules.tag_definition import TAG, tag_definition
 from ranger_cdap.testing.admin.store.records import StoredDefinition
 from ranger_cdap.testing.admin.store.tables import Tables
@@ -40,9 +41,7 @@ def get_definition(call: AdminCall) -> ServerResponse:
 def create_definition(call: AdminCall) -> ServerResponse:
     """POST a new one; its access types appear in the `tag` definition too."""
     sent = call.read(AdminServiceDef, "RangerServiceDef")
-    problems = list(check_definition(sent, [stored.document for stored in call.tables.definitions()]))
-    if problems:
-        raise refuse_invalid(problems)
+    _require_sound(call, sent, None)
     document = msgspec.structs.replace(complete(sent), guid=sent.guid or str(uuid.uuid4()))
     stored = call.tables.insert_definition(document, call.caller.shown_name, call.now)
     refresh_tag_definition(call.tables, call.now)
@@ -55,15 +54,24 @@ def update_definition(call: AdminCall) -> ServerResponse:
     if call.path.get("name", sent.name) != sent.name:
         raise refuse("serviceDef name mismatch")
     old = _of_path(call)
-    others = [s.document for s in call.tables.definitions() if s.stamp.id != old.stamp.id]
-    problems = list(check_definition(sent, others))
-    if problems:
-        raise refuse_invalid(problems)
+    _require_sound(call, sent, old)
     _refuse_removal_of_used(call, old, sent)
     document = msgspec.structs.replace(complete(sent), guid=old.stamp.guid)
     call.tables.update_definition(old, document, call.caller.shown_name, call.now)
     refresh_tag_definition(call.tables, call.now)
     return json_response(_by_id(call, old.stamp.id).to_json())
+
+
+def _require_sound(call: AdminCall, sent: AdminServiceDef, old: StoredDefinition | None) -> None:
+    """Raise `Refusal` 400 for a violated rule, or a pattern of which it is not certain what Java makes of it."""
+    others = [other.document for other in call.tables.definitions() if old is None or other.stamp.id != old.stamp.id]
+    if problems := list(check_definition(sent, others)):
+        raise refuse_invalid(problems)
+    for level in sent.resources:
+        if level.validation_reg_ex and compile_java(level.validation_reg_ex) is None:
+            raise refuse(
+                f"`{level.validation_reg_ex}` of level `{level.name}` is outside of the supported part of Java's"
+            )
 
 
 def _refuse_removal_of_used(call: AdminCall, old: StoredDefinition, new: AdminServiceDef) -> None:

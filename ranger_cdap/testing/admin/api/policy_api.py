@@ -6,7 +6,7 @@ import msgspec
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.api.policy_store import remove_policy
-from ranger_cdap.testing.admin.api.policy_upsert import change, create, service_of, upsert
+from ranger_cdap.testing.admin.api.policy_writes import change, create, service_of
 from ranger_cdap.testing.admin.api.rights import (
     require_policy_reader,
     require_policy_right,
@@ -22,35 +22,18 @@ from ranger_cdap.testing.admin.model.responses import (
     refuse_invalid,
 )
 from ranger_cdap.testing.admin.model.validation import failure
-from ranger_cdap.testing.admin.rules.policy_rules import signature
 from ranger_cdap.testing.admin.store.records import StoredPolicy, StoredService
-
-_BY_RESOURCES = "matchByPolicySignature"
 
 
 def create_policy(call: AdminCall) -> ServerResponse:
     """POST a new one; a guid that is sent is kept, an id or version is not.
 
-    With `mergeIfExists`, `updateIfExists` or `deleteIfExists` an enabled policy of the same resources is merged with
-    it, replaced, or deleted first; another `policyMatchingAlgorithm` than that by resources changes nothing.
+    `mergeIfExists`, `updateIfExists` and `deleteIfExists`, by which Ranger changes another policy, are refused.
     """
     policy = call.read(AdminPolicy, "RangerPolicy")
-    merge, update = call.flag("mergeIfExists"), call.flag("updateIfExists")
-    by_resources = call.query.get("policyMatchingAlgorithm", _BY_RESOURCES).lower() == _BY_RESOURCES.lower()
-    if merge or (update and by_resources):
-        return json_response(upsert(call, policy, merge=merge).to_json())
-    service = service_of(call, policy)
-    same = call.tables.policy_by_signature(service.stamp.id, signature(policy), policy.zone_name)
-    if call.flag("deleteIfExists") and not update and same is not None:
-        require_policy_right(call, service, same.document)
-        remove_policy(call, service, same)
-    return json_response(create(call, service, policy).to_json())
-
-
-def apply_policy(call: AdminCall) -> ServerResponse:
-    """POST into the enabled policy of the same resources, merged unless `mergeIfExists=false`, or a new one."""
-    policy = call.read(AdminPolicy, "RangerPolicy")
-    return json_response(upsert(call, policy, merge=call.flag("mergeIfExists", default=True)).to_json())
+    if any(map(call.flag, ("mergeIfExists", "updateIfExists", "deleteIfExists"))):
+        raise refuse("this server does not change an existing policy in place of a new one")
+    return json_response(create(call, service_of(call, policy), policy).to_json())
 
 
 def update_policy(call: AdminCall) -> ServerResponse:

@@ -33,6 +33,7 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
     Raises:
         Refusal: 400; it violates a rule of Ranger's validator, or names an unknown user, group or role.
     """
+    refuse_long_name(policy)
     unknown_type = refuse_invalid([failure(3007, policy.service)])
     definition = found(call.tables.definition(service.document.type), unknown_type)
     names = [access.name for access in definition.document.access_types]
@@ -53,18 +54,12 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
             definition.document,
             neighbours,
             may_exclude=may_administer(call, service, policy.zone_name),
-            zone_problems=_zone_problems(call, service, policy, old),
+            zone_problems=zone_problems(call, policy, old),
             name_field="id/name" if old else "policy name",
         )
     )
     if problems:
         raise refuse_invalid(problems)
-    if len(policy.name) > MAX_NAME_LENGTH:
-        raise refuse_because(
-            "INPUT_DATA_OUT_OF_BOUND",
-            f"Policy name should not be longer than {MAX_NAME_LENGTH} characters",
-            field="policy name",
-        )
     if len(policy.description) > LONGEST_DESCRIPTION:
         raise refuse("ERROR: value too long for type character varying(1024)", code=1)
     if old is None and policy.guid and call.tables.policy_by_guid(service.stamp.id, policy.guid, policy.zone_name):
@@ -74,15 +69,24 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
     return policy
 
 
-def _zone_problems(
-    call: AdminCall, service: StoredService, policy: AdminPolicy, old: StoredPolicy | None
-) -> Iterator[ValidationFailure]:
+def refuse_long_name(policy: AdminPolicy) -> None:
+    """Raise `Refusal` 400 for a name that Ranger has no room for, whatever else it would refuse."""
+    if len(policy.name) > MAX_NAME_LENGTH:
+        raise refuse_because(
+            "INPUT_DATA_OUT_OF_BOUND",
+            f"Policy name should not be longer than {MAX_NAME_LENGTH} characters",
+            field="policy name",
+        )
+
+
+def zone_problems(call: AdminCall, policy: AdminPolicy, old: StoredPolicy | None) -> Iterator[ValidationFailure]:
+    """Yield the rules that the zone of a policy violates."""
     name = policy.zone_name
     zone = call.tables.zones.by_name(name)
     if zone is None and name:
         yield failure(3033, f"{old.stamp.id:,}" if old else "null")  # Ranger formats the policy's id, not the name
-    if zone is not None and service.name not in zone.document.services:
-        yield failure(3048, service.name, name)
+    if zone is not None and policy.service not in zone.document.services:
+        yield failure(3048, policy.service, name)
     if old is not None and old.document.zone_name != name:
         yield failure(3032, old.document.zone_name, name)
 
@@ -98,7 +102,7 @@ def _refuse_unknown_conditions(policy: AdminPolicy, definition: AdminServiceDef,
     for condition in [*policy.conditions, *(condition for item in policy.items() for condition in item.conditions)]:
         if condition.type not in known:
             where = f"policy='{policy.name}' service='{service.stamp.id}'"
-            raise refuse(f"{condition.type}: is not a valid condition-type. {where}", code=1)
+            raise refuse(f"{condition.type or 'null'}: is not a valid condition-type. {where}", code=1)
 
 
 def _require_known_principals(call: AdminCall, policy: AdminPolicy) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ranger_cdap.ranger.changes.refusals import LONGEST_DESCRIPTION
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
+from ranger_cdap.testing.admin.api.envelope import envelope
 from ranger_cdap.testing.admin.api.policy_store import create_principals, require_principals
 from ranger_cdap.testing.admin.api.principals_in_use import replace_in_policies, roles_with
 from ranger_cdap.testing.admin.api.rights import may_administer
@@ -70,6 +72,12 @@ def list_roles(call: AdminCall) -> ServerResponse:
     return json_response(call.page().of([role.to_json() for role in call.tables.principals.roles()]))
 
 
+def list_roles_in_envelope(call: AdminCall) -> ServerResponse:
+    """GET all with the total count."""
+    _require_admin(call)
+    return json_response(envelope(call, "roles", call.tables.principals.roles(), StoredRole.to_json))
+
+
 def list_role_names(call: AdminCall) -> ServerResponse:
     """GET the names only; also for administrators of the service that `serviceName` names."""
     _require_service_admin(call)
@@ -123,14 +131,22 @@ def require_sound_role(call: AdminCall, sent: AdminRole, old: StoredRole | None)
         Refusal: 400; its name is missing or taken, it contains itself, or a member is unknown to Ranger.
     """
     principals = call.tables.principals
-    if not sent.name.strip():
+    if not sent.name:
         raise refuse_invalid([failure(4003)])
+    if not sent.name.strip():
+        raise refuse(f"Role with name: {sent.name} does not exist", code=1)
+    if any(member.name in ("{OWNER}", "{USER}") for member in sent.users):
+        raise refuse("Invalid role user(s)", code=1)
+    if len(sent.description) > LONGEST_DESCRIPTION:
+        raise refuse("ERROR: value too long for type character varying(1024)", code=1)
     same = principals.role(sent.name)
     if same is not None and (old is None or same.stamp.id != old.stamp.id):
         raise refuse_because("ERROR_DUPLICATE_OBJECT", f"role with name: {sent.name} already exists")
     if old is not None and _reaches(call, sent, sent.name):
         raise refuse(f"Role '{sent.name}' would contain itself", code=1)
-    users, groups, roles = ([member.name for member in members] for members in (sent.users, sent.groups, sent.roles))
+    users, groups, roles = (
+        [member.name for member in members if member.name] for members in (sent.users, sent.groups, sent.roles)
+    )
     if call.flag("createNonExistUserGroup") and call.caller.is_admin:
         create_principals(call, users=users, groups=groups)
     require_principals(call, (("user", "users", users), ("Group", "groups", groups), ("Role", "roles", roles)))

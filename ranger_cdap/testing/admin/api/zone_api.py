@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ranger_cdap.ranger.changes.refusals import LONGEST_DESCRIPTION
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.api.policy_store import add_default_policies, replace_policy, require_principals
 from ranger_cdap.testing.admin.model.documents import AdminServiceDef, Zone
@@ -34,7 +35,7 @@ def get_zone(call: AdminCall) -> ServerResponse:
 
 def create_zone(call: AdminCall) -> ServerResponse:
     """POST a new one; each of its services gets its default policies there."""
-    zone = call.read(Zone, "RangerSecurityZone")
+    zone = _read(call)
     services = _checked(call, zone, None)
     call.tables.zones.insert(zone, call.caller.shown_name, call.now)
     for service, definition in services:
@@ -44,7 +45,7 @@ def create_zone(call: AdminCall) -> ServerResponse:
 
 def update_zone(call: AdminCall) -> ServerResponse:
     """PUT by id; a service that leaves the zone loses its policies there, the others' policies get its new name."""
-    old, zone = _of_path(call), call.read(Zone, "RangerSecurityZone")
+    old, zone = _of_path(call), _read(call)
     services = _checked(call, zone, old)
     call.tables.zones.update(old.stamp.id, zone, call.caller.shown_name, call.now)
     for name in old.document.services.keys() - zone.services.keys():
@@ -84,10 +85,20 @@ def _leave(call: AdminCall, zone: StoredZone, name: str) -> None:
     call.tables.raise_policy_version(service.stamp.id, call.now)
 
 
+def _read(call: AdminCall) -> Zone:
+    """Return the zone that was sent, the names of its people without blanks around them, and without empty ones."""
+    zone = call.read(Zone, "RangerSecurityZone")
+    people = [f"{part}_{kind}" for part in ("admin", "audit") for kind in ("users", "user_groups", "roles")]
+    trimmed = {kind: [name.strip() for name in getattr(zone, kind) if name.strip()] for kind in people}
+    return msgspec.structs.replace(zone, **trimmed)
+
+
 def _checked(call: AdminCall, zone: Zone, old: StoredZone | None) -> list[tuple[StoredService, AdminServiceDef]]:
     """Validate a zone and return its services; raises `Refusal` 400 with the violations."""
     if not zone.name.strip():
         raise refuse_invalid([failure(3035, "name")])
+    if len(zone.description) > LONGEST_DESCRIPTION:
+        raise refuse("ERROR: value too long for type character varying(1024)", code=1)
     others = [other for other in call.tables.zones.all() if old is None or other.stamp.id != old.stamp.id]
     services = [
         (service, stored.document)

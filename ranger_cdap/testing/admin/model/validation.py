@@ -40,7 +40,7 @@ RULES: dict[int, Rule] = {
     3002: Rule("Internal error: missing field[{0}]", "{0}", MISSING),
     3006: Rule("Another policy already exists for this name: policy-id=[{0:,}], service=[{1}]", "policy name"),
     3007: Rule("no service found with name[{0}]", "service name"),
-    3008: Rule("at least one policy item must be specified if audit isn't enabled", "policy items", MISSING),
+    3008: Rule("at least one policy item must be specified if audit isnt enabled", "policy items", MISSING),
     3010: Rule(
         "Another policy already exists for matching resource: policy-name=[{0}], service=[{1}]",
         "resources",
@@ -100,6 +100,9 @@ RULES: dict[int, Rule] = {
     ),
     3046: Rule("Multiple zones:[{0}] match resource:[{1}]", "null", ""),
     3048: Rule("Service name = {0} is not associated to Zone name = {1}", "zoneName"),
+    3049: Rule(
+        "Deny or deny-exceptions are not supported if policy has isDenyAllElse flag set to true", "policy items", ""
+    ),
     3050: Rule(
         "Invalid service display name [{0}]. It should not be longer than 256 characters, should not start with "
         "space, and should not include special characters (except underscore, hyphen and space)",
@@ -114,6 +117,7 @@ RULES: dict[int, Rule] = {
         "Values for the resource={0} contained a duplicate value={1}. Ensure all values for a resource are unique",
         "resource-values",
     ),
+    4009: Rule(" Invalid service type [{0}] provided for service [{1}]", "service type"),
     4003: Rule("Internal error: RangerRole name passed in was null/empty", "name", MISSING),
 }
 DUPLICATE_IN_DEFINITION = Rule("duplicate {0}[{1}] in {2}", "{0}")

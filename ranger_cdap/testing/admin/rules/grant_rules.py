@@ -49,49 +49,19 @@ def granted(policy: AdminPolicy, request: GrantRevoke) -> AdminPolicy:
             changed.policy_items.append(new)
         return _compacted(changed)
     for grantee in grantees(request):
-        _move(changed, grantee, request.access_types, request.delegate_admin, _ALLOW)
+        _allow(changed, grantee, request.access_types, request.delegate_admin)
     return _compacted(changed)
 
 
-def applied(policy: AdminPolicy, sent: AdminPolicy) -> AdminPolicy:
-    """Return the policy after `apply`: the sent access types are added, and removed from the opposite sections.
-
-    If either policy has a condition, items are only added.
-    """
-    changed = _copy(policy)
-    if any(item.conditions for item in (*changed.items(), *sent.items())):
-        for items, new in zip(changed.item_lists().values(), sent.item_lists().values(), strict=True):
-            items.extend(item for item in new if item not in items)
-        return changed
-    for section, items in enumerate(sent.item_lists().values()):
-        for item in items:
-            types = [access.type for access in item.accesses]
-            for grantee in (Grantee(kind, name) for kind in KINDS for name in getattr(item, kind)):
-                _move(changed, grantee, types, item.delegate_admin, section)
-    return _compacted(changed)
-
-
-_ALLOW, _DENY, _NOT_ALLOWED, _NOT_DENIED = range(4)
-"""Sections of a policy, in the order of `item_lists`."""
-_OTHER_SIDE = {_ALLOW: _DENY, _DENY: _ALLOW, _NOT_ALLOWED: _ALLOW, _NOT_DENIED: _DENY}
-_OWN_EXCEPTIONS = {_ALLOW: _NOT_ALLOWED, _DENY: _NOT_DENIED}
-
-
-def _move(policy: AdminPolicy, grantee: Grantee, types: Sequence[str], delegate_admin: bool, into: int) -> None:
-    """Add access types of a grantee to one section, and remove them from the opposing sections."""
-    shares = [_split(items, grantee) for items in policy.item_lists().values()]
-    held = [share.types for share in shares]
-    held[into] = [*held[into], *types]
-    against = _OTHER_SIDE[into]
-    held[against] = _without(held[against], types)
-    if into in _OWN_EXCEPTIONS:
-        own, others = _OWN_EXCEPTIONS[into], _OWN_EXCEPTIONS[against]
-        held[own] = _without(held[own], types)
-        if shares[against].found:
-            held[others] = [*held[others], *types]
-    for section, items in enumerate(policy.item_lists().values()):
-        delegates = shares[section].delegate_admin or (section == into and delegate_admin)
-        items.append(_item([grantee], held[section], delegates))
+def _allow(policy: AdminPolicy, grantee: Grantee, types: Sequence[str], delegate_admin: bool) -> None:
+    """Add access types of a grantee to the allow items, and remove them from what stands against these."""
+    lists = list(policy.item_lists().values())
+    shares = [_split(items, grantee) for items in lists]
+    allowed, denied, not_allowed, not_denied = (share.types for share in shares)
+    spared = [*not_denied, *types] if shares[1].found else not_denied
+    held = ([*allowed, *types], _without(denied, types), _without(not_allowed, types), spared)
+    for n, (items, kept) in enumerate(zip(lists, held, strict=True)):
+        items.append(_item([grantee], kept, shares[n].delegate_admin or (n == 0 and delegate_admin)))
 
 
 def revoked(policy: AdminPolicy, request: GrantRevoke) -> AdminPolicy:

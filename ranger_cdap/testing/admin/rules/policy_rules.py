@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from ranger_cdap.testing.admin.model.validation import (
     of_rule,
 )
 from ranger_cdap.testing.admin.rules.definitions import hierarchies
+from ranger_cdap.testing.admin.rules.java_regex import compile_java
 
 MAX_NAME_LENGTH = 255
 _NO_NAMES = frozenset({"", "null", "NULL", "Null"})
@@ -106,32 +106,39 @@ def check_policy(
         zone_problems: the violated rules about its zone.
         name_field: `policy name` for a new policy, `id/name` for an update.
     """
-    namesake = neighbours.by_name(policy.name) if policy.name else None
-    if namesake:
+    if namesake := neighbours.by_name(policy.name) if policy.name else None:
         yield failure(3006, namesake.id, policy.service, field=name_field)
     yield from zone_problems
-    if not policy.is_audit_enabled and not (policy.policy_items or policy.deny_policy_items):
-        yield failure(3008)
+    if policy.service_type and policy.service_type.lower() != definition.name.lower():
+        yield failure(4009, policy.service_type, policy.service)
+    alone = list(check_alone(policy))
+    yield from alone
+    checked = failure(3008) not in alone
+    if checked and policy.is_deny_all_else and (policy.deny_policy_items or policy.deny_exceptions):
+        yield failure(3049)
     known = [access.name for access in (*definition.access_types, *definition.marker_access_types)]
-    for item in policy.items():
+    for item in policy.items() if checked else ():
         yield from _check_item(item, known)
     now = datetime.now(UTC).replace(tzinfo=None)
     for refusal in (one for schedule in policy.validity_schedules for one in schedule_refusals(schedule, now)):
         rule = Rule(refusal.reason, refusal.field, MISSING if refusal.missing else INCORRECT)
         yield of_rule(0, rule, subfield="")
-    named_well = True
-    for broken in _check_resource_names(policy, definition):
-        named_well = False
-        yield broken
-    if named_well:
+    if policy.is_enabled and (same := neighbours.by_signature(signature(policy))):
+        yield failure(3010, same.name, policy.service)
+    if checked:
+        yield from _check_resource_names(policy, definition)
         by_name = {resource.name: resource for resource in definition.resources}
         for resources in (policy.resources, *policy.additional_resources):
             for name, resource in resources.items():
                 yield from _check_values(name, resource, by_name.get(name), may_exclude)
-        if policy.is_enabled and (same := neighbours.by_signature(signature(policy))):
-            yield failure(3010, same.name, policy.service)
+
+
+def check_alone(policy: AdminPolicy) -> Iterator[ValidationFailure]:
+    """Yield the violated rules that need neither a service nor a definition; after 3008 Ranger checks few others."""
     if policy.policy_priority not in (0, 1):
         yield failure(3030)
+    if not policy.is_audit_enabled and (policy.policy_type or not (policy.policy_items or policy.deny_policy_items)):
+        yield failure(3008)
 
 
 def _check_item(item: PolicyItem, known: Sequence[str]) -> Iterator[ValidationFailure]:
@@ -140,7 +147,9 @@ def _check_item(item: PolicyItem, known: Sequence[str]) -> Iterator[ValidationFa
     if not item.accesses and not item.delegate_admin:
         yield failure(3002, "policy item accesses")
     for access in item.accesses:
-        if access.type not in known:
+        if not access.type:
+            yield failure(3002, "policy item access type")
+        elif access.type not in known:
             yield failure(3022, access.type, f"[{', '.join(known)}]")
         if not access.is_allowed:
             yield failure(3023)
@@ -186,15 +195,7 @@ def _check_values(
         yield failure(3016, subfield=name)
     if resource.is_recursive and not definition.recursive_supported:
         yield failure(3017, name, subfield=name)
-    if definition.validation_reg_ex:
-        for value in resource.values:
-            if not _matches(definition.validation_reg_ex, value):
-                yield failure(3018, value, name, subfield=name)
-
-
-def _matches(pattern: str, value: str) -> bool:
-    try:
-        return re.fullmatch(pattern, value) is not None
-    except re.error:
-        # The pattern is in Java's dialect; one that Python cannot compile rejects nothing.
-        return True
+    pattern = compile_java(definition.validation_reg_ex) if definition.validation_reg_ex else None
+    for value in resource.values:
+        if pattern and not pattern.fullmatch(value):
+            yield failure(3018, value, name, subfield=name)

@@ -30,7 +30,7 @@ def _check_rows(service: str, rows: Sequence[Row], definition: AdminServiceDef) 
         if not any(row.keys() == set(path[: len(row)]) for path in hierarchies(definition.resources)):
             yield failure(3042, service, f"[{', '.join(row)}]")
         for level, values in row.items():
-            if not any(values):
+            if not any(map(str.strip, values)):
                 yield failure(3039, level, subfield="resources")
         if row in rows[:at]:
             yield failure(3052, _text(row), service, subfield="resources")
@@ -51,7 +51,9 @@ def check_overlap(zones: Sequence[Zone], service: str) -> Iterator[ValidationFai
 
 def _matches(patterns: Row, row: Row) -> bool:
     shared = patterns.keys() & row.keys()
-    return all(any(matches(PolicyResource(values=[*patterns[at]]), value) for value in row[at]) for at in shared)
+    return bool(shared) and all(
+        any(matches(PolicyResource(values=[*patterns[at]]), value) for value in row[at]) for at in shared
+    )
 
 
 def _text(row: Row) -> str:

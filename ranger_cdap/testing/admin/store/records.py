@@ -106,9 +106,13 @@ class StoredPolicy:
 
 
 def listed_policy(policy: AdminPolicy, *, policy_id: int, guid: str, version: int, service_type: str) -> bytes:
-    """Return a policy's JSON in lists and downloads, which have neither authors nor times."""
+    """Return a policy's JSON in lists and downloads, which have neither authors nor times.
+
+    Ranger answers the levels of a resource in the order of a Java hash map; here it is never that of the hierarchy.
+    """
     fields = {"id": policy_id, "guid": guid, "version": version, "serviceType": service_type}
-    sent = msgspec.structs.replace(policy, created_by=None, updated_by=None, update_time=None)
+    levels = dict(sorted(policy.resources.items(), reverse=True))
+    sent = msgspec.structs.replace(policy, resources=levels, created_by=None, updated_by=None, update_time=None)
     return msgspec.json.encode(to_json_object(sent) | fields)
 
 

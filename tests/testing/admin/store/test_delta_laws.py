@@ -17,7 +17,6 @@ from ranger_cdap.testing.admin.api.definition_api import create_definition
 from ranger_cdap.testing.admin.api.download_api import download_policies
 from ranger_cdap.testing.admin.api.grant_api import grant, revoke
 from ranger_cdap.testing.admin.api.policy_api import (
-    apply_policy,
     create_policy,
     delete_policy,
     update_policy,
@@ -139,7 +138,6 @@ request = st.builds(
     st.booleans(),
 )
 which = st.integers(0, 9)
-flags = st.sampled_from(({}, {"mergeIfExists": "true"}, {"updateIfExists": "true"}, {"deleteIfExists": "true"}))
 Step = Callable[[Admin], object]
 
 
@@ -151,8 +149,7 @@ def _of(admin: Admin, number: int) -> dict[str, str]:
 changes_of_policies: st.SearchStrategy[Step] = st.one_of(
     st.builds(lambda body: lambda admin: admin(grant, body), request),
     st.builds(lambda body: lambda admin: admin(revoke, body), request),
-    st.builds(lambda body: lambda admin: admin(apply_policy, body), any_policy),
-    st.builds(lambda body, how: lambda admin: admin(create_policy, body, **how), any_policy, flags),
+    st.builds(lambda body: lambda admin: admin(create_policy, body), any_policy),
     st.builds(lambda body, n: lambda admin: admin(update_policy, body, _of(admin, n)), any_policy, which),
     st.builds(lambda n: lambda admin: admin(delete_policy, None, _of(admin, n)), which),
 )

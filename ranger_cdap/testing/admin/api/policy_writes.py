@@ -1,23 +1,29 @@
-"""Create, update and upsert of policies on behalf of a caller."""
+"""Creation and update of policies on behalf of a caller."""
 
 from __future__ import annotations
 
-import msgspec
-
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
-from ranger_cdap.testing.admin.api.policy_store import add_policy, checked, replace_policy
+from ranger_cdap.testing.admin.api.policy_store import (
+    add_policy,
+    checked,
+    refuse_long_name,
+    replace_policy,
+    zone_problems,
+)
 from ranger_cdap.testing.admin.api.rights import require_policy_right
 from ranger_cdap.testing.admin.model.documents import AdminPolicy
 from ranger_cdap.testing.admin.model.responses import found, refuse_invalid
 from ranger_cdap.testing.admin.model.validation import failure
-from ranger_cdap.testing.admin.rules.grant_rules import applied
-from ranger_cdap.testing.admin.rules.policy_rules import signature
+from ranger_cdap.testing.admin.rules.policy_rules import check_alone
 from ranger_cdap.testing.admin.store.records import StoredPolicy, StoredService
 
 
 def service_of(call: AdminCall, policy: AdminPolicy) -> StoredService:
     """Return the service of a policy; raises `Refusal` 400 if it does not exist."""
-    return found(call.tables.service(policy.service), refuse_invalid([failure(3007, policy.service)]))
+    refuse_long_name(policy)
+    unknown = failure(3007, policy.service) if policy.service.strip() else failure(3002, "service name")
+    problems = [unknown, *check_alone(policy), *zone_problems(call, policy, None)]
+    return found(call.tables.service(policy.service), refuse_invalid(problems))
 
 
 def create(call: AdminCall, service: StoredService, policy: AdminPolicy) -> StoredPolicy:
@@ -30,14 +36,3 @@ def change(call: AdminCall, service: StoredService, old: StoredPolicy, policy: A
     """Replace a policy; raises `Refusal` if the caller has no right to both, or if the new one violates a rule."""
     require_policy_right(call, service, old.document, policy)
     return replace_policy(call, service, old, checked(call, service, policy, old))
-
-
-def upsert(call: AdminCall, policy: AdminPolicy, *, merge: bool) -> StoredPolicy:
-    """Write into the enabled policy of the same resources, whatever its name, or into a new one with a free name."""
-    service = service_of(call, policy)
-    old = call.tables.policy_by_signature(service.stamp.id, signature(policy), policy.zone_name)
-    if old is not None:
-        return change(call, service, old, applied(old.document, policy) if merge else policy)
-    taken = policy.name and call.tables.policy_by_name(service.stamp.id, policy.name, policy.zone_name)
-    free = f"{policy.name}{call.now}" if taken else policy.name
-    return create(call, service, msgspec.structs.replace(policy, name=free))
