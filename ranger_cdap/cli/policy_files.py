@@ -95,7 +95,7 @@ class PolicyFiles:
             names.remove(RANGER)
             there = ranger_documents(settings)
         more = _accompanying(names)
-        return self._of_files(settings, service, more, report, there)
+        return self._of_files(settings.ranger.service, service, more, report, there)
 
     def collection(self, invocation: Invocation, report: Report) -> PolicyCollection:
         """Return the policies as `read` does, without their ids."""
@@ -111,14 +111,14 @@ class PolicyFiles:
 
     def _of_files(
         self,
-        settings: Settings,
+        own: str,
         service: str,
         more: Mapping[str, bytes],
         report: Report | None,
         there: Documents | None,
     ) -> Documents:
         assert self.path is not None
-        found, own = read_policies(self.path, service), settings.ranger.service
+        found = read_policies(self.path, service)
         with naming(self.path):
             if isinstance(found, PolicyCollection):
                 if zones := more.get(ZONES):

@@ -71,8 +71,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What each command ends with and says, where nothing of any extra is installed."""
     without = sorted({name for names in EXTRAS.values() for name in names})
     folder = tmp_path_factory.mktemp("base")
-    for name in ("x", "x.yaml"):
-        Path(folder, name).write_text("", encoding="utf-8")
+    for name, text in (("x", ""), ("x.yaml", "policies: []")):
+        Path(folder, name).write_text(text, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps([without, list(NEEDS)])],
         env={"RANGER_CDAP_SETUP_PASSWORD": "x", "HOME": str(folder), "PATH": ""},

@@ -23,7 +23,7 @@ LONGEST_LABEL: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedValue:
     """A refused value: Ranger's field and reason, whether Ranger takes it for missing, and what to do about it."""
 
     field: str
@@ -32,27 +32,27 @@ class Refusal:
     sentence: str
 
 
-def schedule_refusals(schedule: ValiditySchedule, now: datetime) -> Iterator[Refusal]:
+def schedule_refusals(schedule: ValiditySchedule, now: datetime) -> Iterator[RefusedValue]:
     """Yield what Ranger refuses of a validity period, at a time of Ranger's own clock."""
     if not (schedule.start_time or schedule.end_time or schedule.recurrences):
         what = "a validity period has no start, end or recurrence"
-        yield Refusal("startTime,endTime,recurrences", "empty values", missing=True, sentence=what)
+        yield RefusedValue("startTime,endTime,recurrences", "empty values", missing=True, sentence=what)
         return
     start = _moment(schedule.start_time) if schedule.start_time else now
     end = _moment(schedule.end_time) if schedule.end_time else datetime.max
     for field, text, moment in (("startTime", schedule.start_time, start), ("endTime", schedule.end_time, end)):
         if moment is None:
             sentence = f"`{shown(text)}` is not a time like 2026/11/21 08:00:00"
-            yield Refusal(field, "invalid value", missing=True, sentence=sentence)
+            yield RefusedValue(field, "invalid value", missing=True, sentence=sentence)
     if start is None or end is None:
         return
     if start >= end:
         begins = f"begins at {schedule.start_time}" if schedule.start_time else "has no start, so it begins now"
         sentence = f"a validity period ends at {schedule.end_time}, but {begins}"
-        yield Refusal("startTime", "endTime is not later than startTime", missing=False, sentence=sentence)
+        yield RefusedValue("startTime", "endTime is not later than startTime", missing=False, sentence=sentence)
     if schedule.time_zone.strip() and not is_saved_zone(schedule.time_zone):
         sentence = f"`{shown(schedule.time_zone)}` is not a time zone like Europe/Berlin"
-        yield Refusal("timeZone", "invalid timeZone", missing=False, sentence=sentence)
+        yield RefusedValue("timeZone", "invalid timeZone", missing=False, sentence=sentence)
 
 
 def require_savable(steps: Iterable[Step], now: datetime) -> None:
