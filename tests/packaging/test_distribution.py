@@ -87,7 +87,7 @@ def test_the_wheel_holds_what_is_read_at_run_time(built: Built) -> None:
         "servicedef/ranger-servicedef-cdap.json",
         "ranger_cdap/cdap/entities.toml",
         "ranger_cdap/cdap/profiles/default.toml",
-        "ranger_cdap/service/api/templates/ask.html",
+        "ranger_cdap/console/templates/what.html",
         "spark_sync/reconcile/inventory.toml",
         "spark_sync/spark/log4j2.properties",
     } <= built.in_wheel()

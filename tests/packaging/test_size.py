@@ -7,10 +7,10 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_420,
+    "statements": 32_988,
     "commands": 46,
-    "options": 134,
-    "settings": 151,
+    "options": 133,
+    "settings": 142,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,
 }
