@@ -132,20 +132,24 @@ def run_once(
         note_versions(ledger)
         if ledger.compared == before:
             ledger.compared = ledger.marks()
-        listed = (State.APPLIED, State.CLOSED, State.KNOWN, State.BLOCKED)
         counts = counts_of(ledger.grant_groups())
-        blocked = ledger.lives((State.BLOCKED,)) if counts[State.BLOCKED] else []
-        left = shown_rights(ledger) if counts[State.CLOSED] else []
-        ended = (each.life for each in outcomes if each.life.state is State.CLOSED)
         return RunReport(
             sources=tuple(reports),
             granted=granted,
             revoked=revoked,
             waiting=(
-                *(outcome.life for outcome in outcomes if outcome.life.state not in listed),
-                *blocked,
-                *(life for life in ended if life.reason and RIGHTS_LEFT not in life.reason),
-                *left,
+                *(
+                    life
+                    for _, life, *_ in outcomes
+                    if life.state not in (State.APPLIED, State.CLOSED, State.KNOWN, State.BLOCKED)
+                ),
+                *(ledger.lives((State.BLOCKED,)) if counts[State.BLOCKED] else ()),
+                *(
+                    life
+                    for _, life, *_ in outcomes
+                    if life.state is State.CLOSED and life.reason and RIGHTS_LEFT not in life.reason
+                ),
+                *(shown_rights(ledger) if counts[State.CLOSED] else ()),
             ),
             counts=counts,
             outdated=_outdated(ledger, planning),

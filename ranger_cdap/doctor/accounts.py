@@ -154,8 +154,8 @@ def _in_zones(account: Account, admin: RangerAdmin, service: str) -> Finding:
         for zone in zones:
             admin.revoke_nothing(service, account.username, zone)
     except RangerAdminError as e:
-        what = f"it cannot write into `{zone}`" if zone else "it cannot read them"
-        return failed(check, f"{what}: {e}", f"add it to the lists of service `{service}`: {SETUP}")
+        seen = f"it cannot write into `{zone}`: {e}" if zone else f"it cannot read them: {e}"
+        return failed(check, seen, f"add it to the lists of service `{service}`: {SETUP}")
     return well(check, f"writes into {', '.join(f'`{name}`' for name in zones)}" if zones else "the service is in none")
 
 

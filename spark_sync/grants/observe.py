@@ -106,8 +106,8 @@ def look(
     lives = ledger.lives(_HELD)
     found = [follow(life) for life in lives]
     known = {there.guid for _, there in found if there}
-    others = _lives_on((each for each in listed if each.guid not in known and may_be_ours(each)), ledger, instance)
-    others = [life for life in others if life.state not in _HELD]
+    unknown = (each for each in listed if each.guid not in known and may_be_ours(each))
+    others = [life for life in _lives_on(unknown, ledger, instance) if life.state not in _HELD]
     healed = went_back([*found, *map(follow, others)], policies, instance)
     left = ledger.lives_with_rights_left()
     if healed is not None:  # rights of others that had been revoked may be back

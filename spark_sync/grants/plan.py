@@ -194,11 +194,15 @@ def _terms(life: Life, settings: PlanSettings) -> GrantTerms:
 
 
 def _revocation(life: Life, done: Life, settings: PlanSettings) -> RevokePolicy:
-    contents = frozenset(_contents(life, settings))
-    nothing = Grant(granted_resource(life.entity, settings.instance), "", ())
-    policy = replaced(_policy(life, nothing, settings), policy_items=[])
-    zones = settings.zones.places_of(life) if settings.zones is not None else (life.zone,)
-    return RevokePolicy(life, policy, contents, own_right(life, settings), done, zones)
+    nothing = _policy(life, Grant(granted_resource(life.entity, settings.instance), "", ()), settings)
+    return RevokePolicy(
+        life,
+        replaced(nothing, policy_items=[]),
+        frozenset(_contents(life, settings)),
+        own_right(life, settings),
+        done,
+        settings.zones.places_of(life) if settings.zones is not None else (life.zone,),
+    )
 
 
 def _contents(life: Life, settings: PlanSettings) -> Iterator[str]:

@@ -108,17 +108,16 @@ def push(
 
 def _waiting(
     pending: Iterable[Life], stuck: Collection[EntityId], ended: Mapping[EntityId, Life]
-) -> list[LedgerChange]:
-    """Return the lives that wait until the grant of an earlier life of their entity is revoked, with that reason."""
-    changes = []
+) -> Iterator[LedgerChange]:
+    """Yield the lives that wait until the grant of an earlier life of their entity is revoked, with that reason."""
     for life in pending:
         if life.state is State.PENDING and life.entity in stuck:
             former = ended.get(life.entity)
             whose = f"the grant of `{former.holder}` on" if former else "what its creator had on"
             why = f": {former.reason}" if former and former.reason else ""
-            waiting = f"it waits until {whose} the former {life.entity} is revoked{why}"
-            changes.append(LedgerChange(life, replace(life, reason=waiting)))
-    return changes
+            yield LedgerChange(
+                life, replace(life, reason=f"it waits until {whose} the former {life.entity} is revoked{why}")
+            )
 
 
 def _lanes(lives: Iterable[Life], planning: PlanSettings) -> Iterator[list[Step]]:

@@ -55,8 +55,7 @@ def left_on(
     planning: PlanSettings,
 ) -> Life:
     """Return a closed life with the rights of others on its entity as its reason."""
-    found, _ = _others(life, named, ledger, ranger, planning)
-    return replace(life, reason=_sentence(found))
+    return replace(life, reason=_sentence(_others(life, named, ledger, ranger, planning)[0]))
 
 
 def shown_rights(ledger: DeltaLedger) -> list[Life]:
@@ -91,8 +90,7 @@ def revoke_rights(
     """
     closed, remaining, notes = list[Life](), list(ended), dict[EntityId, list[str]]()
     for _ in range(_ROUNDS):
-        zones = planning.zones or zones_of(planning, ranger)
-        listed = all_policies(ranger, planning.service, zones)
+        listed = all_policies(ranger, planning.service, planning.zones or zones_of(planning, ranger))
         named, again = by_entity(listed, planning.instance), list[Life]()
         for life in remaining:
             found, revocable = _others(life, named, ledger, ranger, planning)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ranger_cdap.cdap.grant import CREATORS_LABEL, FORMER_LABEL, MOST_COPIES
 from ranger_cdap.errors import AccessForbidden, ConflictingChange, NotFound, RequestRejected
@@ -24,8 +24,12 @@ from spark_sync.grants.own_right import covers, given, touches
 from spark_sync.grants.plan import WITHOUT_GRANT, CreateGrant, NoOp, RevokePolicy, Step
 from spark_sync.grants.policy_rest import PolicyRest
 from spark_sync.grants.refusals import NAME_TAKEN, is_taken, unknown_principal
-from spark_sync.grants.zones import forbidden
-from spark_sync.ledger.life import Life, State
+from spark_sync.ledger.life import WAITS_FOR_ZONE, Life, State
+
+_FORBIDDEN: Final = (
+    "the account of `sync.username` may not write into it; name the account in `service.admin.users` of Ranger's"
+    " service, as `ranger-cdap setup` does, or as an administrator of the zone"
+)
 
 
 class StepOutcome(NamedTuple):
@@ -96,7 +100,7 @@ def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
     except AccessForbidden:
         if not life.zone:
             raise
-        return life.become(State.BLOCKED, reason=forbidden(life.zone))
+        return life.become(State.BLOCKED, reason=f"{WAITS_FOR_ZONE}{life.zone}: {_FORBIDDEN}")
     if life.copy + 1 == MOST_COPIES:
         return life.become(State.FAILED, reason=f"people moved {MOST_COPIES} of its policies to other resources")
     return life.become(State.PENDING, reason="", copy=life.copy + 1, **WITHOUT_GRANT)
@@ -105,9 +109,7 @@ def _create(step: CreateGrant, ranger: PolicyRest) -> Life:
 def _moved(life: Life, elsewhere: RevokePolicy, ranger: PolicyRest) -> Life:
     """Return a life with its grant once nothing of it is in other zones, or blocked if something cannot be removed."""
     left, _ = _revoke(elsewhere, ranger)
-    if left.state is State.BLOCKED:
-        return life.become(State.BLOCKED, reason=left.reason)
-    return replace(life, moves=False)
+    return life.become(State.BLOCKED, reason=left.reason) if left.state is State.BLOCKED else replace(life, moves=False)
 
 
 def _beside_others(send: Callable[[Policy], Policy], policy: Policy, times: int) -> Policy:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.engine.view import UNREADABLE_ZONE, UNZONED, ZoneTable
-from ranger_cdap.errors import InvalidInput, UnsafeGrant
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import seen
 from spark_sync.grants.own_right import gives, service_model
@@ -34,28 +34,27 @@ class Zones:
     instance: str
     follow: bool = False
 
-    def of(self, entity: EntityId) -> str:
+    def of(self, entity: EntityId) -> tuple[str, str]:
         """Return the zone whose policies decide on an entity; empty for those outside all zones, as above a zone.
 
-        Raises:
-            UnsafeGrant: no zone is certain, so a grant might have no effect.
+        The second is the reason if no zone is certain, so that a grant might have no effect; else it is empty.
         """
         if not self.names:
-            return UNZONED
+            return UNZONED, ""
         resource = to_resource(entity, self.instance)
         path = service_model().path_of(frozenset(resource)) or ()
         found = self.table.of(path, tuple(resource[level] for level in path))
         if not found or UNZONED in found:
-            return UNZONED
+            return UNZONED, ""
         if found[0] == UNREADABLE_ZONE:
-            raise UnsafeGrant(
+            return UNZONED, (
                 f"{WAITS_FOR_ZONE}unknown: it may be in a zone with an unreadable resource, where everything is denied;"
                 " correct that zone in Ranger"
             )
         if len(found) > 1:
             named = ", ".join(found)
-            raise UnsafeGrant(f"{WAITS_FOR_ZONE}unclear: it is in several ({named}); correct their resources in Ranger")
-        return found[0]
+            return UNZONED, f"{WAITS_FOR_ZONE}unclear: it is in several ({named}); correct their resources in Ranger"
+        return found[0], ""
 
     def places_of(self, life: Life) -> tuple[str, ...]:
         """Return the zones in which policies of a life may be."""
@@ -89,39 +88,25 @@ def placed(life: Life, zones: Zones) -> Life:
     A zone that comes over a grant is followed only if `zones` are. If the grant's own zone is gone, it may be that zone
     with another name, in which a person deleted the policy: then nothing is followed.
     """
-    try:
-        where = zones.of(life.entity)
-    except UnsafeGrant:
-        return life
-    follows = zones.follow and life.zone in (UNZONED, *zones.names)
+    where, problem = zones.of(life.entity)
     # A life that waits without a policy was never granted, unless people moved its policy away.
-    asks = where and not follows and (life.policy_id >= 0 or (life.waits_for_zone and life.copy))
+    is_granted = life.policy_id >= 0 or (life.waits_for_zone and life.copy)
+    asks = where and is_granted and not (zones.follow and life.zone in (UNZONED, *zones.names))
     stays = life.state in DOUBTED_STATES or life.is_from_backup or life.taken
-    if where == life.zone or asks or stays:
+    if problem or where == life.zone or asks or stays:
         return life
     return replace(life, zone=where, moves=True, policy_id=-1, policy_version=-1)
 
 
 def blocked(life: Life, zones: Zones) -> str:
     """Return the reason if the grant of a life is not in its entity's zone; empty if it is."""
-    try:
-        where = zones.of(life.entity)
-    except UnsafeGrant as e:
-        return str(e)
-    if where == life.zone:
-        return ""
+    where, problem = zones.of(life.entity)
+    if problem or where == life.zone:
+        return problem
     inside = f"is in zone {life.zone}, without effect" if life.zone in zones.names else f"went with zone `{life.zone}`"
     there = inside if life.zone else "is outside of zones, without effect"
-    command = f"ranger-cdap sync rezone --zone {shlex.quote(where)}"
-    return f"{WAITS_FOR_ZONE}{where}: its grant {there}; `{command}` writes it there"
-
-
-def forbidden(zone: str) -> str:
-    """Return the reason of a life whose grant Ranger does not let the account write into a zone."""
-    return (
-        f"{WAITS_FOR_ZONE}{zone}: the account of `sync.username` may not write into it; name the account in"
-        f" `service.admin.users` of Ranger's service, as `ranger-cdap setup` does, or as an administrator of the zone"
-    )
+    moved = f"`ranger-cdap sync rezone --zone {shlex.quote(where)}` writes it there"
+    return f"{WAITS_FOR_ZONE}{where}: its grant {there}; {moved}"
 
 
 def settled(before: Life, after: Life, zones: Zones) -> Life:
@@ -149,9 +134,12 @@ def moves_into(zone: str, lives: Iterable[Life], zones: Zones) -> list[LedgerCha
     """
     if zone not in zones.names:
         raise InvalidInput(f"Ranger's service has no security zone `{zone}`")
-    waiting = (life for life in lives if life.waits_for_zone and not life.is_from_backup)
-    moved = ((life, placed(life.become(State.PENDING, reason="", policy_id=-1), zones)) for life in waiting)
-    return [LedgerChange(life, there) for life, there in moved if there.zone == zone]
+    changes = (
+        LedgerChange(life, placed(life.become(State.PENDING, reason="", policy_id=-1), zones))
+        for life in lives
+        if life.waits_for_zone and not life.is_from_backup
+    )
+    return [change for change in changes if change.after and change.after.zone == zone]
 
 
 def followed(life: Life, mine: Sequence[Policy], zones: Zones) -> tuple[Life, Policy | None]:

@@ -194,10 +194,9 @@ def _of_lives(facts: Facts, settings: PlanSettings) -> Iterator[DriftFinding]:
 
 
 def _is_missing(life: Life, facts: Facts, settings: PlanSettings) -> bool:
-    if settings.zones and life.zone not in ("", *settings.zones.names):
-        return False  # it went with its zone
-    if life.state is State.PENDING and not life.accesses:
-        return False  # a killed run deleted it; the next one records that
+    went = settings.zones and life.zone not in ("", *settings.zones.names)
+    if went or (life.state is State.PENDING and not life.accesses):
+        return False  # it went with its zone, or a killed run deleted it; the next one records that
     return life.policy_id >= 0 and life.number not in facts.policies
 
 

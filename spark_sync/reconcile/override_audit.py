@@ -21,7 +21,6 @@ from spark_sync.ledger.life import Life
 from spark_sync.reconcile.overrides import candidates, is_doubted
 
 _PROGRAM: Final = "ranger-cdap-sync"
-_NO_POLICY: Final = -1
 
 
 def override_audit(settings: Settings) -> closing[AuditTrail]:
@@ -80,15 +79,12 @@ def removal_audit(settings: Settings, *, now: int) -> Iterator[Audited]:
                 for item in policy.policy_items
             )
             reason = f"{life.entity} was deleted; revoked by `sync.on_deletion` in `{policy.name}`: {'; '.join(given)}"
-            record = _record(settings, life, "revoke", now=now, reason=reason, policy=policy.id)
-            return on_record(trail(), record)
+            return on_record(trail(), _record(settings, life, "revoke", now=now, reason=reason, policy=policy.id or -1))
 
         yield audited
 
 
-def _record(
-    settings: Settings, life: Life, access: str, *, now: int, reason: str, policy: int | None = None
-) -> AuditRecord:
+def _record(settings: Settings, life: Life, access: str, *, now: int, reason: str, policy: int = -1) -> AuditRecord:
     return AuditRecord(
         repo=settings.ranger.service,
         reqUser=account(),
@@ -98,7 +94,7 @@ def _record(
         resType=life.entity.type,
         action=access,
         result=1,
-        policy=_NO_POLICY if policy is None else policy,
+        policy=policy,
         reason=reason,
         cluster_name=settings.plugin.cluster_name,
         enforcer=_PROGRAM,

@@ -85,8 +85,8 @@ def regrant(
             if zone
             else regrants(ledger, rest, planning, policies, entities)
         )
-        sent = [after for before, after, _ in changes if before and after and is_changed(before, after)]
         kept = tuple(after for _, after, _ in changes if after and after.state is State.BLOCKED)
+        sent = (after for before, after, _ in changes if before and after and is_changed(before, after))
         planned = tuple(plan(sent, planning))
         if not send:
             return RegrantReport(planned, kept)

@@ -427,7 +427,7 @@ class World:
     def zone_of(self, entity: EntityId) -> str:
         """The zone whose policies decide on an entity."""
         zones = zones_of(_configured(False, None), cast(Any, self.ranger))
-        return zones.of(entity)
+        return zones.of(entity)[0]
 
     def make_zone(self, name: str, rows: tuple[Row, ...], was: str = "") -> bool:
         """Give a zone these resources, unless another one has some of them."""

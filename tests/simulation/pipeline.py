@@ -127,7 +127,7 @@ class MemoryRanger:
 
     def zone_of(self, entity: EntityId) -> str:
         """The zone whose policies decide on an entity."""
-        return zones_of(_PLANNING, self).of(entity)
+        return zones_of(_PLANNING, self).of(entity)[0]
 
     def holder(self, entity: EntityId, zone: str | None = None) -> str:
         """The grantee of an entity in any zone, or in this one, empty if there is none."""

@@ -31,7 +31,6 @@ Json = dict[str, Any]
 
 _POLICIES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _USERS_A_PAGE: Final = 200
-_NO_MODULE: Final = "not authorized to access zone"
 
 
 class RangerAdmin(Closing):
@@ -188,13 +187,10 @@ class RangerAdmin(Closing):
         """
         try:
             answer = self._http.fetch(RangerClient.FIND_ZONES, {})
-        except RequestRejected as e:
-            if _NO_MODULE not in e.ranger_message:
-                raise
-            by = Downloader.here(COMMANDS, service)
-            found = self.download_policies(service, last_known_version=-1, by=by) or b""
+        except RequestRejected:
+            found = self.download_policies(service, last_known_version=-1, by=Downloader.here(COMMANDS, service))
             return decode(
-                found, ServicePolicies, lambda _: UnexpectedAnswer("the downloaded zones are unreadable")
+                found or b"", ServicePolicies, lambda _: UnexpectedAnswer("the downloaded zones are unreadable")
             ).security_zones
         zones = decode(
             answer or b"", list[SecurityZone], lambda _: UnexpectedAnswer("Ranger Admin's zones are unreadable")
@@ -288,15 +284,17 @@ class RangerAdmin(Closing):
         Raises:
             AccessForbidden: `ranger_message` says if the account is in `policy.grantrevoke.auth.users`.
         """
-        body = {
-            "grantor": account,
-            "ownerUser": account,
-            "resource": {"instance": f"ranger-cdap-{uuid.uuid4()}"},
-            "users": [account],
-            "accessTypes": ["read"],
-            "zoneName": zone,
-        }
-        self._http.fetch(endpoints.REVOKE_ACCESS.format_path({"service": segment(service)}), body=body)
+        self._http.fetch(
+            endpoints.REVOKE_ACCESS.format_path({"service": segment(service)}),
+            body={
+                "grantor": account,
+                "ownerUser": account,
+                "resource": {"instance": f"ranger-cdap-{uuid.uuid4()}"},
+                "users": [account],
+                "accessTypes": ["read"],
+                "zoneName": zone,
+            },
+        )
 
     # Users.
 
