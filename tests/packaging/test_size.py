@@ -7,7 +7,7 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_420,
+    "statements": 33_600,
     "commands": 46,
     "options": 134,
     "settings": 151,
