@@ -7,7 +7,7 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 32_988,
+    "statements": 33_420,
     "commands": 46,
     "options": 133,
     "settings": 142,

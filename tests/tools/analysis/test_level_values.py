@@ -8,9 +8,10 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranger_cdap.engine.compiled.compile_level import compile_element
-from ranger_cdap.engine.compiled.matcher import ResourceMatcher
-from ranger_cdap.engine.compiled.service_def import LevelOptions
+from ranger_cdap.engine.compiled.compile_level import compile_element, compile_level
+from ranger_cdap.engine.compiled.matcher import PatternKind, ResourceMatcher
+from ranger_cdap.engine.compiled.service_def import LevelKind, LevelOptions
+from ranger_cdap.ranger_model.policy import PolicyResource
 from ranger_cdap.tools.analysis.logic.level_values import UNDECIDED, conflict, find_value
 
 LETTERS = "abAx"
@@ -42,6 +43,37 @@ def test_a_value_is_found_exactly_if_there_is_one(
     assert not any(map(fits, TEXTS))
     ins, outs = conflict(covering, barred)
     assert find_value([covering[n] for n in ins], [barred[n] for n in outs]) is None
+
+
+PATHS = ["".join(letters) for n in range(1, 7) for letters in product("a/b", repeat=n)]
+path_values = st.lists(st.text("aab//*?", min_size=1, max_size=5), min_size=1, max_size=2)
+path_levels = st.lists(st.builds(PolicyResource, values=path_values, is_recursive=st.booleans()), max_size=2)
+path_options = st.builds(
+    LevelOptions,
+    ignore_case=st.booleans(),
+    wildcards=st.sampled_from([True, True, True, False]),
+    kind=st.sampled_from([LevelKind.PATH, LevelKind.PATH, LevelKind.URL]),
+)
+
+
+@settings(max_examples=250, deadline=None, derandomize=True, database=None)
+@given(path_levels, path_levels, path_options)
+def test_no_path_is_said_to_be_missing_that_exists_and_only_patterns_are_undecided(
+    inside: list[PolicyResource], outside: list[PolicyResource], option: LevelOptions
+) -> None:
+    covering, barred = ([compile_level(one, option) for one in side] for side in (inside, outside))
+
+    def fits(text: str) -> bool:
+        return all(m.covers(text, None) for m in covering) and not any(m.covers(text, None) for m in barred)
+
+    found = find_value(covering, barred)
+    if isinstance(found, str):
+        assert fits(found)
+    elif found is None:
+        assert not any(map(fits, PATHS))
+    else:
+        recursive = (PatternKind.AT_OR_BELOW, PatternKind.GLOB_OR_BELOW)
+        assert any(test.kind in recursive for matcher in (*covering, *barred) for test in matcher.tests)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)

@@ -102,6 +102,7 @@ CASES = [
         policy(resources={"instance": ["cdap"], "namespace": ["ns_{USER}", "{TEAM}"]}),
         [("unknown-macro", "resources.namespace")],
     ),
+    (policy(resources={"instance": ["cdap"], "namespace": ["${{USER.team}}"]}), []),  # which the engine reports
     (
         policy([item("alice", *ALL)], resources=COMMON_OPTIONS),
         [("parent-too", "resources.namespace"), ("one-account-everything", "policyItems[0]")],
