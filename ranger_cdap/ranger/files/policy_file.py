@@ -1,4 +1,4 @@
-"""What the content of one file is: policies in any form, what accompanies them, or something else. Pure."""
+"""The content of one file: policies in any form, what accompanies them, or something else. Pure."""
 
 from __future__ import annotations
 
