@@ -6,10 +6,10 @@ import dataclasses
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import Any, BinaryIO, Literal
 
 import click
 import msgspec
@@ -25,18 +25,15 @@ from ranger_cdap.cli.policy_files import EMPTY, WHICH, WHICH_HELP, WITHOUT_TAGS,
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import InvalidInput, reason
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
-from ranger_cdap.ranger.files.policy_file import whole_tags
-from ranger_cdap.ranger.refresh.documents import pieces
+from ranger_cdap.ranger.refresh.documents import no_tags, pieces
 from ranger_cdap.ranger_model.decode import (
     decode_roles,
     decode_service_policies,
+    decode_service_tags,
     decode_user_store,
 )
 from ranger_cdap.ranger_model.download import UserStore
 from ranger_cdap.ranger_model.json_text import Undecodable, decode, decode_or_none
-from ranger_cdap.ranger_model.tag import ServiceTags
-
-_T = TypeVar("_T")
 
 
 class _Tagged(msgspec.Struct):
@@ -72,21 +69,13 @@ ONLY_RANGER_GROUPS = "use.only.rangerGroups"
     answers=False,
     examples=(
         "ranger-cdap eval --policies download.json --requests requests.jsonl --out answers.jsonl",
-        "ranger-cdap eval --policies download.json --roles roles.json --requests -",
+        "ranger-cdap eval --policies download.json,roles.json,tags.json,users.json --requests -",
     ),
     exits={ExitCode.OK: "every line was evaluated", ExitCode.ERROR: "a line could not be read, or the command failed"},
 )
 @click.option("--policies", "files", type=WHICH, metavar="WHICH", required=True, help=WHICH_HELP)
 @click.option(
     "--requests", type=FILE, metavar="FILE", required=True, help="Requests as JSON lines; `-` is standard input."
-)
-@click.option("--roles", type=FILE, metavar="FILE", help="A role download.")
-@click.option("--tags", type=FILE, metavar="FILE", help="A tag download.")
-@click.option(
-    "--userstore",
-    type=FILE,
-    metavar="FILE",
-    help="A user store download: attributes, and with use.rangerGroups=true the groups.",
 )
 @click.option("--deltas", type=FILE, metavar="FILE", help="A download with deltas, applied before the first request.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A key of the plugin's configuration. Repeatable.")
@@ -103,9 +92,6 @@ def evaluate(
     invocation: Invocation,
     files: PolicyFiles,
     requests: Path,
-    roles: Path | None,
-    tags: Path | None,
-    userstore: Path | None,
     deltas: Path | None,
     conf: tuple[str, ...],
     compatibility: Literal["safe", "ranger"],
@@ -124,15 +110,14 @@ def evaluate(
     with usable(Path(str(files))):
         found = files.read(invocation)
         download = decode_service_policies(b"".join(pieces(found.policies)))
-        given = _given(tags, whole_tags, found.tags)
-        lacks_tags = download.tag_policies is not None and given is None
+        lacks_tags = found.tags == EMPTY
         if options.fail_closed:
             options = dataclasses.replace(options, conditions=condition_factories(plugin_manager()))
-        store = _given(userstore, decode_user_store, found.users)
+        store = decode_user_store(found.users) if found.users else None
         engine = PolicyEngine.build(
             download,
-            roles=_given(roles, decode_roles, found.roles),
-            tags=given or ServiceTags(service_name=download.service_name),
+            roles=decode_roles(found.roles),
+            tags=decode_service_tags(found.tags or no_tags(download.service_name)),
             attributes=store,
             options=options,
         )
@@ -154,13 +139,6 @@ def evaluate(
     if failed:
         invocation.messages.print(f"lines that could not be read: {failed}; their answers say why")
     return ExitCode.ERROR if failed else ExitCode.OK
-
-
-def _given(path: Path | None, decode: Callable[[bytes], _T], otherwise: bytes | None) -> _T | None:
-    """Return the download of an option, else that which accompanies the policies, else None."""
-    if path is not None:
-        return decoded(path, decode)
-    return None if otherwise in (None, EMPTY) else decode(otherwise or EMPTY)
 
 
 def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> EvalAnswer | EvalError:

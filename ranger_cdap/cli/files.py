@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -57,19 +58,6 @@ def decoded(path: Path, decode: Callable[[bytes], Decoded]) -> Decoded:
         return decode(content)
 
 
-@contextmanager
-def usable(path: Path) -> Iterator[None]:
-    """Report errors of policies inside this block as errors of the file that the user named.
-
-    Raises:
-        InvalidInput: instead of PolicySetError.
-    """
-    try:
-        yield
-    except PolicySetError as e:
-        raise InvalidInput(f"`{path}` cannot be used: {e}") from None
-
-
 def read_policies(path: Path, service: str = "") -> bytes | PolicyCollection:
     """Return the policies of a file in any form or of a directory: a policy download as it is, others as a collection.
 
@@ -100,16 +88,22 @@ def read_json(path: Path) -> Any:
 
 
 @contextmanager
-def naming(path: Path, content: bytes = b"{}") -> Iterator[None]:
-    """Name the file in errors inside this block, and what its content is if that is no text of JSON or YAML.
+def naming(
+    path: Path, content: bytes = b"{}", kinds: tuple[type[Exception], ...] = (InvalidInput, PolicySetError)
+) -> Iterator[None]:
+    """Name the file in errors of these kinds inside this block, or say what it is if it is no text of JSON or YAML.
 
     Raises:
-        InvalidInput: instead of PolicySetError and of one without the file.
+        InvalidInput: instead of such an error, which does not name the file.
     """
     try:
         yield
-    except (InvalidInput, PolicySetError) as e:
+    except kinds as e:
         raise InvalidInput(f"`{path}` cannot be used: {other_content(content) or e}") from None
+
+
+usable = partial(naming, kinds=(PolicySetError,))
+"""Name the file in errors of policies."""
 
 
 def write_file(path: Path, content: bytes) -> None:

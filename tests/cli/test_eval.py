@@ -161,8 +161,8 @@ def test_the_configuration_makes_super_users_and_takes_groups_from_the_user_stor
             json.dumps({"resource": KV, "user": user, "accessType": "read"}) for user in ("root", "carol", "dave")
         )
     )
-    arguments = ["--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
-    arguments += ["--userstore", f"{files}/users.json", "--out", f"{files}/answers.jsonl"]
+    arguments = ["--policies", f"{files}/policies.json,{files}/users.json", "--requests", f"{files}/requests.jsonl"]
+    arguments += ["--out", f"{files}/answers.jsonl"]
     arguments += ["--conf", "ranger.plugin.cdap.super.users=root", "--conf", "ranger.plugin.cdap.use.rangerGroups=true"]
 
     assert main(["eval", *arguments]) == 0
@@ -177,8 +177,8 @@ def test_eval_transforms_names_as_the_plugin_does(files: Path) -> None:
     (files / "users.json").write_text(json.dumps({"userAttrMapping": {"alice": {"_emailAddress": "A@X"}}}))
     asked = [{"resource": KV, "user": user, "accessType": "read"} for user in ("alice", "a@x")]
     (files / "requests.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    arguments = ["--policies", f"{files}/policies.json", "--requests", f"{files}/requests.jsonl"]
-    arguments += ["--userstore", f"{files}/users.json", "--out", f"{files}/answers.jsonl"]
+    arguments = ["--policies", f"{files}/policies.json,{files}/users.json", "--requests", f"{files}/requests.jsonl"]
+    arguments += ["--out", f"{files}/answers.jsonl"]
     for key in ("supports.name.transformation", "convert.emailToUser"):
         arguments += ["--conf", f"ranger.plugin.cdap.{key}=true"]
 
@@ -220,8 +220,9 @@ def test_without_tags_tag_policies_speak_of_the_tags_of_the_request_alone(
     assert [(answer["allowed"], answer["policyId"]) for answer in answers] == [(True, 7), (False, 9)]
     assert told.err == "warning: there are tag policies, but without a tag download no resource carries a tag\n"
 
-    (files / "tags.json").write_text(json.dumps({"serviceName": "cdapdev"}))
-    assert main([*words, "--tags", f"{files}/tags.json"]) == 0
+    (files / "tags.json").write_text(json.dumps({"serviceName": "cdapdev", "tagVersion": 1}))
+    words[2] += f",{files}/tags.json"
+    assert main(words) == 0
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == answers
 
 

@@ -37,7 +37,7 @@ READING = [
     "policies test expectations.toml --policies DOWNLOAD,FILE",
     "shadow report audit --policies DOWNLOAD,FILE",
     "shadow report audit --policies FILE",
-    "eval --requests DOWNLOAD --policies DOWNLOAD --roles FILE",
+    "eval --requests DOWNLOAD --policies DOWNLOAD,FILE",
     "shadow report FILE --policies DOWNLOAD",
     "eval --policies FILE --requests DOWNLOAD",
     "eval --policies DOWNLOAD --requests FILE",
@@ -53,7 +53,7 @@ READING = [
 OTHER = {
     "--out", "--database", "--directory",
     "policies apply", "sync inventory", "sync baseline", "sync reconcile",
-    "units", "--tags", "--deltas", "eval --userstore",
+    "units", "--deltas",
 }  # fmt: skip
 
 

@@ -13,13 +13,9 @@ from ranger_cdap.cli.evaluate import evaluate
 
 Json = Mapping[str, Any]
 
-FILES = {
-    "policies": "--policies",
-    "roles": "--roles",
-    "tags": "--tags",
-    "userStore": "--userstore",
-    "deltas": "--deltas",
-}
+MARKS = {"roles": "roleVersion", "tags": "tagVersion", "userStore": "userGroupMapping"}
+"""Members by which the downloads that accompany policies are known, with a value that means nothing."""
+UNMARKED: Mapping[str, Any] = {"roleVersion": 0, "tagVersion": 0, "userGroupMapping": {}}
 
 
 def decide_by_eval(scenario: Json, folder: Path, compatibility: str) -> list[dict[str, Any]]:
@@ -40,8 +36,13 @@ def in_files(scenario: Json) -> bool:
 
 def files(scenario: Json, folder: Path) -> Iterator[str]:
     """The options of the command that name files; no tags are an empty download of tags."""
-    for key in FILES:
+    contents = {"policies": scenario["policies"]}
+    for key, mark in MARKS.items():
         if key in scenario or key == "tags":
-            path = folder / f"{key}.json"
-            path.write_text(json.dumps(scenario.get(key, {})), encoding="utf-8")
-            yield f"--{key.lower()}={path}"
+            contents[key] = {mark: UNMARKED[mark], **scenario.get(key, {})}
+    if "deltas" in scenario:
+        (folder / "deltas.json").write_text(json.dumps(scenario["deltas"]), encoding="utf-8")
+        yield f"--deltas={folder / 'deltas.json'}"
+    for key, content in contents.items():
+        (folder / f"{key}.json").write_text(json.dumps(content), encoding="utf-8")
+    yield f"--policies={','.join(str(folder / f'{key}.json') for key in contents)}"

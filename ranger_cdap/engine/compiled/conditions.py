@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from ipaddress import ip_address
 from typing import Any, Protocol
 
 from ranger_cdap.engine.compiled.cost import CUSTOM_STEPS
@@ -31,7 +30,7 @@ _TIME_OF_DAY = re.compile(
     r" *(\d{1,2})(?::(\d{1,2}))? *([ap])\.?m\.? *- *(\d{1,2})(?::(\d{1,2}))? *([ap])\.?m\.? *", re.IGNORECASE | re.ASCII
 )
 
-_ADDRESS_BEGINS = re.compile(r"[0-9A-Fa-f.:]+")
+_OF_ADDRESSES = re.compile(r"[0-9A-Fa-f.:*]*(%.*)?")
 _ANSWERS = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -247,16 +246,8 @@ def _ip(values: Sequence[str], _: Mapping[str, Any], options: ConditionOptions) 
 
 
 def matches_no_address(value: str) -> bool:
-    """Return True for a value of an address condition that covers no address, such as a range in CIDR notation."""
-    if not value or _ALL_WILDCARDS.fullmatch(value):
-        return False
-    digest = _without_trailing(".*" if "." in value else ":*", value)
-    if digest != value or ("." not in value and value != value.lower()):  # Java's prefixes
-        return not _ADDRESS_BEGINS.fullmatch(digest)
-    try:
-        return not ip_address(value)
-    except ValueError:
-        return True
+    """Return True for a value of an address condition with what no address has, as a range in CIDR notation does."""
+    return not _OF_ADDRESSES.fullmatch(value)
 
 
 def _without_trailing(pair: str, value: str) -> str:

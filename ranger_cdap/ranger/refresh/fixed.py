@@ -18,12 +18,12 @@ _NOTHING = b"{}"
 def documents(
     policies: bytes, roles: bytes | None = None, tags: bytes | None = None, users: bytes | None = None
 ) -> Documents:
-    """Return the documents of saved downloads; missing roles or tags are empty.
+    """Return the documents of saved downloads; missing roles are empty, and so are tags that tag policies need.
 
     Raises:
         PolicySetError: the policies are unreadable.
     """
-    return Documents(policies, roles or _NOTHING, (tags or _NOTHING) if needs_tags(policies) else None, users)
+    return Documents(policies, roles or _NOTHING, tags or (_NOTHING if needs_tags(policies) else None), users)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
 from ranger_cdap.errors import AccessForbidden, ConflictingChange, NotReady
 from ranger_cdap.ranger.changes.step import Json
 from ranger_cdap.ranger.client.downloader import Downloader
-from ranger_cdap.ranger.client.listed import LISTED, PolicyLister, listed_policies
+from ranger_cdap.ranger.client.listed import LISTED, listed_policies
+from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.client.versions import NO_VERSION
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger_model.decode import decode_service_policies
 
 _ATTEMPTS: Final = 3
-
-
-class ServiceReader(PolicyLister, Protocol):
-    """The part of Ranger Admin's client that is used here."""
-
-    def download_policies(
-        self, service: str, *, last_known_version: int, by: Downloader, deltas: bool = False
-    ) -> bytes | None:
-        """Download the policies as a plugin does."""
 
 
 class _PolicyVersion(msgspec.Struct):
@@ -35,7 +27,7 @@ class _PolicyVersion(msgspec.Struct):
 
 
 def read_service(
-    admin: ServiceReader, service: str, by: Downloader, account: str, report: Callable[[str], object]
+    admin: RangerAdmin, service: str, by: Downloader, account: str, report: Callable[[str], object]
 ) -> tuple[PolicyCollection, list[Json]]:
     """Return the policies of a service, and the documents they were made of.
 

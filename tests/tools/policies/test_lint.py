@@ -343,6 +343,6 @@ def test_an_address_value_is_reported_only_if_no_address_matches_it(
     assert found == ["conditions[0]"] or not is_odd
 
 
-@pytest.mark.parametrize(("value", "reported"), [("10.0.0.0/8", True), ("10.0.0", True), ("10.0.0.*", False)])
+@pytest.mark.parametrize(("value", "reported"), [("10.0.0.0/8", True), ("10.0.0.*", False)])
 def test_an_address_range_that_ranger_compares_as_text_is_reported(value: str, reported: bool) -> None:
     assert matches_no_address(value) is reported
