@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ranger_cdap.ranger.changes.refusals import schedule_refusals
+from ranger_cdap.ranger.changes.refusals import MISSING_VALUES, schedule_refusals
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 from servicedef import service_definition
 from tests.differential.java_engine import JavaEngine
@@ -63,7 +63,7 @@ def drawn(random: Random) -> dict[str, Any]:
 
 def ours(schedule: dict[str, Any]) -> list[tuple[str, str, str]]:
     found = schedule_refusals(msgspec.convert(schedule, ValiditySchedule), datetime.now(UTC).replace(tzinfo=None))
-    return [(one.reason, one.field, "missing" if one.missing else "semantically incorrect") for one in found]
+    return [(why, field, "missing" if why in MISSING_VALUES else "semantically incorrect") for field, why in found]
 
 
 def test_a_period_is_refused_as_ranger_s_validator_refuses_it(java: JavaEngine) -> None:

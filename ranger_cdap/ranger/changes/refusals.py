@@ -6,7 +6,6 @@ Law: Ranger's own validator reports the same of every validity period without re
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -22,37 +21,31 @@ LONGEST_DESCRIPTION: Final = 1024
 LONGEST_LABEL: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedValue:
-    """A refused value: Ranger's field and reason, whether Ranger takes it for missing, and what to do about it."""
+MISSING_VALUES: Final = ("empty values", "invalid value")
+"""Reasons for which Ranger takes the value for missing."""
+_SENTENCES: Final = {
+    "empty values": "a validity period has no start, end or recurrence",
+    "invalid value": "a validity period has a time that is not like 2026/11/21 08:00:00",
+    "endTime is not later than startTime": "a validity period ends before it begins, which without a start is now",
+    "invalid timeZone": "a validity period has a time zone that is not like Europe/Berlin",
+}
+"""Ranger's reasons, in words."""
 
-    field: str
-    reason: str
-    missing: bool
-    sentence: str
 
-
-def schedule_refusals(schedule: ValiditySchedule, now: datetime) -> Iterator[RefusedValue]:
-    """Yield what Ranger refuses of a validity period, at a time of Ranger's own clock."""
+def schedule_refusals(schedule: ValiditySchedule, now: datetime) -> Iterator[tuple[str, str]]:
+    """Yield Ranger's field and reason for what it refuses of a validity period, at a time of Ranger's own clock."""
     if not (schedule.start_time or schedule.end_time or schedule.recurrences):
-        what = "a validity period has no start, end or recurrence"
-        yield RefusedValue("startTime,endTime,recurrences", "empty values", missing=True, sentence=what)
+        yield "startTime,endTime,recurrences", "empty values"
         return
     start = _moment(schedule.start_time) if schedule.start_time else now
     end = _moment(schedule.end_time) if schedule.end_time else datetime.max
-    for field, text, moment in (("startTime", schedule.start_time, start), ("endTime", schedule.end_time, end)):
-        if moment is None:
-            sentence = f"`{shown(text)}` is not a time like 2026/11/21 08:00:00"
-            yield RefusedValue(field, "invalid value", missing=True, sentence=sentence)
+    yield from ((field, "invalid value") for field, at in (("startTime", start), ("endTime", end)) if at is None)
     if start is None or end is None:
         return
     if start >= end:
-        begins = f"begins at {schedule.start_time}" if schedule.start_time else "has no start, so it begins now"
-        sentence = f"a validity period ends at {schedule.end_time}, but {begins}"
-        yield RefusedValue("startTime", "endTime is not later than startTime", missing=False, sentence=sentence)
+        yield "startTime", "endTime is not later than startTime"
     if schedule.time_zone.strip() and not is_saved_zone(schedule.time_zone):
-        sentence = f"`{shown(schedule.time_zone)}` is not a time zone like Europe/Berlin"
-        yield RefusedValue("timeZone", "invalid timeZone", missing=False, sentence=sentence)
+        yield "timeZone", "invalid timeZone"
 
 
 def require_savable(steps: Iterable[Step], now: datetime) -> None:
@@ -73,7 +66,8 @@ def _refused(step: Step, now: datetime) -> Iterator[str]:
     if any(len(str(label)) > LONGEST_LABEL for label in policy.get("policyLabels") or ()):
         yield f"a label is longer than {LONGEST_LABEL} characters, and Ranger would never answer"
     for schedule in msgspec.convert(policy.get("validitySchedules") or [], list[ValiditySchedule], strict=False):
-        yield from (refusal.sentence for refusal in schedule_refusals(schedule, now))
+        written = shown(f"{schedule.start_time} - {schedule.end_time} {schedule.time_zone}")
+        yield from (f"{_SENTENCES[reason]}: `{written}`" for _, reason in schedule_refusals(schedule, now))
 
 
 def _moment(text: str) -> datetime | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.api.rights import may_administer, policy_readers
@@ -18,29 +17,12 @@ from ranger_cdap.testing.admin.store.records import StoredPolicy, StoredService
 
 def list_policies(call: AdminCall) -> ServerResponse:
     """GET those of all services, or of the one named by `serviceName`, that the caller may see."""
-    return _raw_list(call.page().of(_sorted(call, chosen_policies(call, call.query.get("serviceName")))))
+    return _raw_list(call.page().of(list(chosen_policies(call, call.query.get("serviceName")))))
 
 
 def list_policies_of_service(call: AdminCall) -> ServerResponse:
     """GET those of one service; a caller without rights gets an empty list, not a rejection."""
-    return _raw_list(call.page().of(_sorted(call, chosen_policies(call, call.path["name"]))))
-
-
-_ORDERS: dict[str, Callable[[StoredPolicy], Any]] = {
-    "policyId": lambda stored: stored.stamp.id,
-    "policyName": lambda stored: stored.document.name,
-    "serviceName": lambda stored: stored.document.service,
-    "createTime": lambda stored: stored.stamp.create_time,
-    "updateTime": lambda stored: stored.stamp.update_time,
-}
-"""Orders of a list by the parameter `sortBy`; with another one, or none, it stays in the order of creation."""
-
-
-def _sorted(call: AdminCall, policies: Iterable[StoredPolicy]) -> list[StoredPolicy]:
-    order = _ORDERS.get(call.query.get("sortBy", ""))
-    if order is None:
-        return list(policies)
-    return sorted(policies, key=order, reverse=call.query.get("sortType", "").lower() == "desc")
+    return _raw_list(call.page().of(list(chosen_policies(call, call.path["name"]))))
 
 
 def _raw_list(rows: Sequence[StoredPolicy]) -> ServerResponse:

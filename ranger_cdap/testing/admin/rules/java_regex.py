@@ -41,9 +41,8 @@ def compile_java(pattern: str) -> re.Pattern[str] | None:
         part, at = found[0], found.end()
         depth += part.startswith("(") - (part == ")")
         following = text[at : at + 1]
-        if (part == "(" and following == "?") or (found["anchor"] and depth):
-            return None
-        if (part == "^" and before not in ("", "|")) or (part == "$" and following not in ("", "|")):
+        beside = {"(": following != "?", "^": before in ("", "|"), "$": following in ("", "|")}
+        if not beside.get(part, True) or (found["anchor"] and depth):
             return None
         if found["quoted"] is not None:
             kept.append(re.escape(found["quoted"]))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from ranger_cdap.ranger.changes.refusals import schedule_refusals
+from ranger_cdap.ranger.changes.refusals import MISSING_VALUES, schedule_refusals
 from ranger_cdap.ranger_model.policy import PolicyItem, PolicyItemCondition, PolicyResource
 from ranger_cdap.ranger_model.schedule import ValiditySchedule
 from ranger_cdap.testing.admin.model.documents import AdminPolicy, AdminResourceDef, AdminServiceDef, to_json_object
@@ -120,9 +120,9 @@ def check_policy(
     for item in policy.items() if checked else ():
         yield from _check_item(item, known)
     now = datetime.now(UTC).replace(tzinfo=None)
-    for refusal in (one for schedule in policy.validity_schedules for one in schedule_refusals(schedule, now)):
-        rule = Rule(refusal.reason, refusal.field, MISSING if refusal.missing else INCORRECT)
-        yield of_rule(0, rule, subfield="")
+    for field, reason in (found for one in policy.validity_schedules for found in schedule_refusals(one, now)):
+        kind = MISSING if reason in MISSING_VALUES else INCORRECT
+        yield of_rule(0, Rule(reason, field, kind), subfield="")
     if policy.is_enabled and (same := neighbours.by_signature(signature(policy))):
         yield failure(3010, same.name, policy.service)
     if checked:

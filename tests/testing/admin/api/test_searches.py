@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.testing.admin.caller import V2, Caller, policy
+from tests.testing.admin.caller import V2, Caller
 
 
 def names(answer: Any) -> list[str]:
@@ -37,22 +37,3 @@ def test_a_deletion_needs_the_names_of_what_it_deletes(shared: Caller, path: str
 )
 def test_definitions_are_found_by_their_type_and_not_by_name(shared: Caller, query: str, found: list[str]) -> None:
     assert names(shared("GET", f"{V2}/servicedef?{query}")[1]) == found
-
-
-ORDERS = [
-    ("", ["b", "c", "a"]),
-    ("sortBy=policyId", ["b", "c", "a"]),
-    ("sortBy=policyId&sortType=desc", ["a", "c", "b"]),
-    ("sortBy=policyName", ["a", "b", "c"]),
-    ("sortBy=policyName&sortType=desc", ["c", "b", "a"]),
-    ("sortBy=policyName&pageSize=1&startIndex=1", ["b"]),
-    ("sortBy=nosuch", ["b", "c", "a"]),
-]
-
-
-def test_lists_of_policies_are_sorted_before_they_are_cut_into_pages(cdapdev: Caller) -> None:
-    for name in ("b", "c", "a"):
-        assert cdapdev("POST", f"{V2}/policy", policy(name, name))[0] == 200
-    for path in (f"{V2}/service/cdapdev/policy?", f"{V2}/policy?serviceName=cdapdev&"):
-        for query, listed in ORDERS:
-            assert (query, names(cdapdev("GET", f"{path}{query}")[1])) == (query, listed)
