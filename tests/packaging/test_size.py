@@ -7,9 +7,9 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_420,
+    "statements": 33_394,
     "commands": 46,
-    "options": 133,
+    "options": 130,
     "settings": 142,
     "functions above 15 branches": 0,
     "files above 400 lines": 4,
