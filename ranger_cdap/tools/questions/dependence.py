@@ -51,8 +51,8 @@ class Dependences:
         cell = self._cells.cell(subject, resource, access)
         if cell.verdict in (Verdict.CONDITIONAL, Verdict.UNDECIDED):
             return Dependence(cell.verdict, dependence(cell) or _UNNAMED, policy_id)
-        # Tags that a service without an enricher has in its download may only deny; a cell does not name them.
-        tags = "" if self._enriched else self._tagged(policy_id).tags
+        # Tags that a service without an enricher has in its download can only deny; a cell does not name them.
+        tags = "" if self._enriched or cell.verdict is not Verdict.ALLOWED else self._tagged(policy_id).tags
         if tags:
             return Dependence(Verdict.CONDITIONAL, f"depending on {tags}", policy_id)
         return Dependence(cell.verdict, "", cell.decided_by)

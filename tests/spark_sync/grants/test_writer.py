@@ -285,14 +285,14 @@ def test_an_unknown_user_stays_pending_until_ranger_knows_him(ranger: Ranger) ->
     assert ranger.policies() == []
 
 
-@pytest.mark.parametrize("creator", ["{USER}", "{OWNER}", "public", "*", "a,b", "", "root"])
+@pytest.mark.parametrize("creator", ["{USER}", "{OWNER}", "public", "*", "a,b", "", "root"], ids=repr)
 def test_an_unsafe_creator_never_reaches_ranger(ranger: Ranger, creator: str) -> None:
     (step,) = steps(ranger, life(creator))
     assert isinstance(step, NoOp)
     assert step.done.state is State.BLOCKED
 
 
-@pytest.mark.parametrize("name", ["*", "{OWNER}", "a,b", "a?", ""])
+@pytest.mark.parametrize("name", ["*", "{OWNER}", "a,b", "a?", ""], ids=repr)
 def test_an_unsafe_entity_never_reaches_ranger(ranger: Ranger, name: str) -> None:
     (step,) = steps(ranger, life(entity=EntityId("dataset", ("ns1", name))))
     assert isinstance(step, NoOp)
