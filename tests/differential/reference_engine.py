@@ -2,7 +2,8 @@
 
 It looks at every policy for every request and shares nothing with `ranger_cdap.engine`; it is itself held against
 Ranger's Java engine. Numbers in brackets are sections of `ranger-semantics.md`. It knows one set of
-policies with roles; zones, tags, conditions, schedules, audit filters and lists of configured users are left to Java.
+policies with roles; zones, tags, conditions, schedules, audit filters, lists of configured users, and levels of paths
+and URLs are left to Java.
 """
 
 from __future__ import annotations
