@@ -370,7 +370,7 @@ class PolicyEngine:
                 state.attributes,
             ),
         )
-        return query, tags
+        return query, tuple([tag for tag in tags if tag.effective])
 
     def _client_ip(self, request: AccessRequest) -> str | None:
         """Return the client address; a forwarded address is used only if sent by a trusted proxy (§4.2)."""

@@ -58,12 +58,16 @@ class ResourceTag:
 
 @dataclass(frozen=True, slots=True)
 class ApplicableTag:
-    """Tag that applies to a request, with the match type of the tagged resource; `certain` if it surely applies."""
+    """Tag that applies to a request, with the match type of the tagged resource; `certain` if it surely applies.
+
+    One that is not `effective` is seen by conditions, not by policies.
+    """
 
     type: str
     match_type: MatchType
     certain: bool
     attributes: Attributes
+    effective: bool = True
 
     @property
     def in_conditions(self) -> ContextTag:
@@ -140,7 +144,8 @@ class TagTable:
     ) -> tuple[ApplicableTag, ...]:
         """Return the tags of a resource: its own, inherited ones, those below it if included, and those of the request.
 
-        For the root, Ranger returns every tag of the download, also unused ones.
+        For the root, Ranger returns every tag of the download, also unused ones, and shows conditions those that are not
+        effective.
         """
         tags = [self._request_tag(t) for t in request_tags] if not (self.enriched and self._lenient) else []
         if path is not None:
@@ -149,9 +154,10 @@ class TagTable:
         if path and self.resources:
             found = self.resources.matching(path, values, tokens, scopes)
         for tag, match_type in found:
-            if (match_type is not MatchType.DESCENDANT or include_descendants) and tag.effective_at(time):
+            effective = tag.effective_at(time)
+            if (match_type is not MatchType.DESCENDANT or include_descendants) and (effective or not path):
                 certain = self.enriched and tag.certain and (bool(time) or not tag.schedules or self._lenient)
-                tags.append(ApplicableTag(tag.type, match_type, certain, tag.attributes))
+                tags.append(ApplicableTag(tag.type, match_type, certain, tag.attributes, effective))
         return tuple(dict.fromkeys(tags))
 
     def _request_tag(self, tag: RequestTag) -> ApplicableTag:
