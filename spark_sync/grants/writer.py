@@ -135,19 +135,18 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, ranger: P
     life, content, wanted = step.life, content_of(ours), content_of(policy)
     if content == wanted:
         return _applied(step, ours)
-    edited, written = content not in step.former, ""
+    edited = content not in step.former
     if edited:
-        written = life.written or wanted
         if reason := step.right.taken_from(ours):
             return life.become(State.BLOCKED, reason=reason, taken=reason, **seen(ours))
         policy = replaced(ours, policy_items=[*step.right.out_of(ours).policy_items, *policy.policy_items])
         if given(policy) == given(ours):
-            return _applied(step, ours, written=written)
+            return _applied(step, ours, written=wanted)
         answer = ranger.update_policy(policy)
     else:
         policy = replaced(policy, id=ours.id, version=ours.version)
         answer = _beside_others(ranger.update_policy, policy, max(LISTED, len(ours.additional_resources) + 1))
-    applied, reason = _applied(step, answer, written=written), overwritten(ours, answer)
+    applied, reason = _applied(step, answer, written=wanted if edited else ""), overwritten(ours, answer)
     return replace(applied, state=State.BLOCKED, reason=reason) if reason else applied
 
 
@@ -158,7 +157,7 @@ def _refused(step: CreateGrant, refusal: RequestRejected) -> Life:
 
 
 def _applied(step: CreateGrant, policy: Policy, *, written: str = "") -> Life:
-    """Return the life with its grant; `written`: what we wrote last, if people have edited it since."""
+    """Return the life with its grant; `written`: what our part of the policy is, if people have edited it since."""
     return step.life.become(
         State.APPLIED,
         reason="",

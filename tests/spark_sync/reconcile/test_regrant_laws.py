@@ -99,7 +99,7 @@ class Configured:
 
     @property
     def settings(self) -> Settings:
-        sync = SyncSettings(username="sync", delegate_admin=self.delegate_admin)
+        sync = SyncSettings(username="sync", delegate_admin=self.delegate_admin, on_deletion="report")
         return Settings(
             ranger=RangerSettings(service="cdapdev"),
             cdap=CdapSettings(instance="cdap", profile=self.profile),
@@ -262,6 +262,7 @@ class Regrants(RuleBasedStateMachine):
         assert outdated_grants(groups, planning.gives, planning.terms).total == 0
         found = [finding.drift for facts in self.facts() for finding in drift_of(facts, planning)]
         assert Drift.OUTDATED not in found
+        self.look()  # the next run reads what others have on deleted entities
         before = (dict(self.ledger.rows), dict(self.ranger.policies))
         self.regrant()
         assert (self.ledger.rows, self.ranger.policies) == before, "a second regrant does nothing"
@@ -298,13 +299,15 @@ class Regrants(RuleBasedStateMachine):
 
     def regrant(self) -> None:
         configured = self.configured
-        seen = look_at(self.ledger, self.ranger, configured.planning).changed
-        self.ledger.record(seen)
+        self.look()
         policies = self.ranger.list_policies(configured.planning.service)
         self.ledger.record(regrants(self.ledger, self.ranger, configured.planning, policies))
         self.push()
 
     # What all of them use.
+
+    def look(self) -> None:
+        self.ledger.record(look_at(self.ledger, self.ranger, self.configured.planning).changed)
 
     def decided(self, life: Life) -> Life:
         """As the fold decides."""
