@@ -144,8 +144,7 @@ class TagTable:
     ) -> tuple[ApplicableTag, ...]:
         """Return the tags of a resource: its own, inherited ones, those below it if included, and those of the request.
 
-        For the root, Ranger returns every tag of the download, also unused ones, and shows conditions those that are not
-        effective.
+        For the root, Ranger returns every tag of the download, also unused ones, and shows conditions ineffective ones.
         """
         tags = [self._request_tag(t) for t in request_tags] if not (self.enriched and self._lenient) else []
         if path is not None:
