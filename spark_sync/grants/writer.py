@@ -135,8 +135,7 @@ def _bring_up_to_date(step: CreateGrant, ours: Policy, policy: Policy, ranger: P
     life, content, wanted = step.life, content_of(ours), content_of(policy)
     if content == wanted:
         return _applied(step, ours)
-    edited = content not in step.former
-    if edited:
+    if edited := content not in step.former:
         if reason := step.right.taken_from(ours):
             return life.become(State.BLOCKED, reason=reason, taken=reason, **seen(ours))
         policy = replaced(ours, policy_items=[*step.right.out_of(ours).policy_items, *policy.policy_items])
