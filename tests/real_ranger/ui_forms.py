@@ -103,7 +103,7 @@ def _item_again(row: Json) -> Json:
 
 
 def saved_service(read: Json, *, tag_service: str | None = None, **configs: str | None) -> Json:
-    """The body of a PUT: an id as text, an empty `tagService` without one, an empty audit filter, nulls of fields."""
+    """The body of a PUT: an id as text, an empty `tagService` or audit filter without one, nulls of fields."""
     given = {name.replace("__", "."): value for name, value in configs.items()}
     return read | {
         "id": str(read["id"]),
@@ -111,7 +111,7 @@ def saved_service(read: Json, *, tag_service: str | None = None, **configs: str 
         "description": read.get("description"),
         "tagService": read.get("tagService", "") if tag_service is None else tag_service,
         "isEnabled": read["isEnabled"],
-        "configs": read.get("configs", {}) | given | {"ranger.plugin.audit.filters": ""},
+        "configs": {"ranger.plugin.audit.filters": ""} | read.get("configs", {}) | given,
     }
 
 
