@@ -67,6 +67,7 @@ def decision_service(
     *,
     bridge: bool = False,
     enforce: EnforceSettings = EnforceSettings(),  # noqa: B008 a frozen value
+    list_ancestors: bool = False,
 ) -> Iterator[tuple[DecisionService, Settings]]:
     """A decision service for CDAP's extension, and the settings that the sync job has in common with it.
 
@@ -75,7 +76,7 @@ def decision_service(
     (directory / "secrets").mkdir()
     settings = Settings(
         ranger=RangerSettings(url=ranger.url, service=ranger.service),
-        cdap=CdapSettings(instance=ranger.instance, profile=profile),
+        cdap=CdapSettings(instance=ranger.instance, profile=profile, list_ancestors=list_ancestors),
         enforce=enforce,
         master=MasterSettings(user=MASTER, create=master_create),
         plugin=PluginSettings(
@@ -118,13 +119,13 @@ def world(
     *,
     bridge: bool = False,
     enforce: EnforceSettings = EnforceSettings(),  # noqa: B008 a frozen value
+    list_ancestors: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[World]:
     """All three, with the jar of that name; `site` are more settings of cdap-site.xml."""
-    with decision_service(ranger, directory, master_create, profile, bridge=bridge, enforce=enforce) as (
-        service,
-        settings,
-    ):
+    with decision_service(
+        ranger, directory, master_create, profile, bridge=bridge, enforce=enforce, list_ancestors=list_ancestors
+    ) as (service, settings):
         ours = {
             "url": service.url,
             "enforce.name": ENFORCE,

@@ -53,7 +53,6 @@ SYNC_SETTINGS: Final = {
         "non_creators": ["cdap", "root", "etl"],
         "mapped": {"svc.etl": "ann"},
         "hold_back": 60,
-        "rate": 2.5,
         "confirm": {
             "url": "https://cdap.example:11443",
             "user": "confirm",

@@ -21,8 +21,12 @@ def way(request: pytest.FixtureRequest) -> Way:
     return on_spark(request.getfixturevalue("spark")) if request.param else WITHOUT_SPARK
 
 
+PATH = ("instance", "namespace", "application", "artifact", "dataset", "program")
+
+
 def values(policy: Policy) -> tuple[str, ...]:
-    return tuple(resource.values[0] for resource in policy.resources.values())
+    """The names from the instance down; Ranger keeps no order of levels."""
+    return tuple(policy.resources[level].values[0] for level in PATH if level in policy.resources)
 
 
 def policies_within(environment: DemoEnvironment, namespace: str) -> list[Policy]:
