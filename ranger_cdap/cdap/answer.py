@@ -115,9 +115,13 @@ class Answer(msgspec.Struct, frozen=True):
     @property
     def undecided(self) -> bool:
         """Return true if it is open what the policies say, because they come without the security zones they name."""
-        if self.allowed or any(all(evaluated.held for evaluated in one) for one in self.alternatives if one):
-            return False  # with its privileges it is denied by something else, such as a plugin
-        return self.enforced and any(all(map(_may_be_held, one)) for one in self.alternatives if one)
+        # If nothing is missing, something else denies it, such as a plugin.
+        return bool(
+            self.enforced
+            and not self.allowed
+            and self.missing
+            and any(one and all(map(_may_be_held, one)) for one in self.alternatives)
+        )
 
     @property
     def conditional(self) -> bool:

@@ -160,8 +160,11 @@ class Exchange:
                 stream=True,
             ) as response:
                 bound = largest if response.status_code == HTTPStatus.OK else _LARGEST_ERROR
-                content = b"".join(_bounded(response, bound, deadline, f"`{method} {path}`"))
-                return Response(response.status_code, content, response.headers.get("WWW-Authenticate", ""))
+                return Response(
+                    response.status_code,
+                    b"".join(_bounded(response, bound, deadline, f"`{method} {path}`")),
+                    response.headers.get("WWW-Authenticate", ""),
+                )
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as e:
             raise NoResponse(failure_of(e)) from None
 

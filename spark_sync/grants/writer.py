@@ -54,7 +54,11 @@ def carry_out(step: Step, ranger: PolicyRest) -> StepOutcome:
     """
     match step:
         case CreateGrant() if step.elsewhere and (seen := _seen_before(step.elsewhere, ranger)).taken:
-            return StepOutcome(step, seen.become(State.BLOCKED, reason=seen.taken))
+            # A killed run may have begun the move: its policy must not give what a person took.
+            left, revoked = _revoke(replace(step.elsewhere, zones=(step.life.zone,)), ranger)
+            return StepOutcome(
+                step, left if left.state is State.BLOCKED else seen.become(State.BLOCKED, reason=seen.taken), revoked
+            )
         case CreateGrant():
             life = _create(step, ranger)
             if life.state is State.APPLIED and step.elsewhere is not None:

@@ -161,7 +161,7 @@ PEOPLE_MUTANTS: Final[dict[str, tuple[Mutant, Collection[str]]]] = {
     ),
     "roles are given in the job's policies": (
         _swap(role_plan, "is_creators_policy", _nobodys),
-        {"roles_apply", "roles_remove"},
+        {"roles_apply", "roles_remove", "import_sentry"},
     ),
     "a restore of Ranger is taken for edits of people": (_swap(observe, "went_back", lambda *_: None), {"restore"}),
     "a guid that is there again counts as one that never went": (
