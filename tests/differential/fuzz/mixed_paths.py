@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 PACKAGE = "org.apache.ranger.plugin.resourcematcher."
 PATH, URL = f"{PACKAGE}RangerPathResourceMatcher", f"{PACKAGE}RangerURLResourceMatcher"
-MATCHERS = (f"{PACKAGE}RangerDefaultResourceMatcher",) * 3 + (PATH, PATH, URL)
+MATCHERS = (f"{PACKAGE}RangerDefaultResourceMatcher",) * 9 + (PATH, PATH, URL)
 SEPARATORS = (".", ":", "|")
 
 PARTS = ("a", "b", "ab", "A", "aab", "axb", "a", "b", "ab", ".", "..", "", "\U0001f600", "\xe4", "\u212a", "a b", "s")
@@ -52,7 +52,7 @@ def below(die: Die, path: str, separator: str) -> str:
 def policy_value(die: Die, path: str, separator: str) -> str:
     """A path, an ancestor of it, or one with something inserted, taken away or appended."""
     value = ancestor(die, path, separator) if die.chance(50) else path
-    for _ in range(die.between(0, 2)):
+    for _ in range(die.one((0, 0, 1, 2))):
         at = die.between(0, len(value))
         kind = die.between(1, 8)
         if kind <= 3:
@@ -68,9 +68,9 @@ def policy_value(die: Die, path: str, separator: str) -> str:
 def requested_value(die: Die, path: str, separator: str) -> str:
     """A path, one above or below it, or with separators doubled, taken away or appended, or in another case."""
     kind = die.between(1, 12)
-    if kind <= 4:
+    if kind <= 5:
         return path
-    if kind <= 6:
+    if kind <= 7:
         return below(die, path, separator)
     if kind <= 8:
         return ancestor(die, path, separator)

@@ -16,7 +16,7 @@ from tests.differential.java_engine import build, missing_tool
 pytestmark = pytest.mark.java
 
 ROOT = Path(__file__).parents[3]
-SEED, SCENARIOS = 5, 150
+SEED, SCENARIOS = 2, 150
 
 
 @pytest.fixture(autouse=True)
