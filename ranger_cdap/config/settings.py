@@ -60,7 +60,7 @@ class CdapSettings(Table, frozen=True):
     visible_only: bool = False
     """A list omits entities on which, and below which, the user has no privilege."""
     list_ancestors: bool = False
-    """A list also shows entities that contain one that the user may see; CDAP lists a namespace with its description."""
+    """A list also shows entities that contain one that the user may see; of a namespace, its description, too."""
 
 
 class EnforceSettings(Table, frozen=True):

@@ -53,7 +53,7 @@ def test_a_listed_namespace_is_not_opened(way: World, person: str) -> None:
     assert user.ask("PUT /v3/namespaces/way/apps/Third", {}).status_code in (403, 500)
 
 
-def test_a_listed_namespace_shows_its_description_because_cdap_lists_it_with_the_name(way: World) -> None:
+def test_cdap_lists_a_namespace_with_its_description(way: World) -> None:
     """An extension answers by names; what CDAP puts beside a name is CDAP's."""
     way.people({"way-owner": ["ADMIN namespace:way", "WRITE namespace:way"]})
     way.user("way-owner").must("PUT /v3/namespaces/way/properties", {"description": "what the owner wrote"})
