@@ -15,7 +15,7 @@ from spark_sync.ledger.event import EntityEvent, Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import NO_ACCESS_TO_TYPE
 from spark_sync.ledger.ledger import History, LedgerChange, differences
-from spark_sync.ledger.life import MANUAL, NOT_BY_REQUEST, Life, State
+from spark_sync.ledger.life import MANUAL, NOT_BY_REQUEST, RECONCILED, Life, State
 from spark_sync.ledger.life_changes import contested, ended, restored, suspended
 from spark_sync.ledger.matching import Evidence, ExistenceAnswer, evidence_of
 from spark_sync.ledger.request import UNKNOWN, EntityRequest, Interval
@@ -145,7 +145,9 @@ class _EntityFold:
         first = self._first_of(life)
         if first is None or life.state is State.KNOWN:
             return self._with_doubts(life, self._interval_of(life))
-        claim = self._claim(first, self._floor(before))
+        # An inventory since then found it, or its end is known by an event.
+        floor = [interval for interval in self._floor(before) if not first.was_over(interval, self.settings.skew)]
+        claim = self._claim(first, floor)
         owner = life.former or life.creator or ""
         if claim.creator == owner:
             return self._with_doubts(life, first.interval)
@@ -174,7 +176,7 @@ class _EntityFold:
         ends = [life.ended for life in before if life.ended is not None]
         taken = self.settings.baseline
         if not ends:
-            return [] if taken is None else [Interval(taken, taken)]
+            return [] if taken is None else [Interval.stated(taken)]
         return [self._absent_at(end) for end in ends]
 
     def _absent_at(self, end: Position) -> Interval:
@@ -183,7 +185,11 @@ class _EntityFold:
         answers = map(Absence.by_answer, (*self.evidence.gone, *self.evidence.early))
         known = (*self.absences.proofs, *map(Absence.of, self.absences.doubts), *answers)
         proof = next((proof for proof in known if proof.is_at(end)), None)
-        return proof.interval if proof else Interval(end.time, end.time)
+        if proof:
+            return proof.interval
+        return (
+            Interval.stated(end.time) if end.source in (*NOT_BY_REQUEST, RECONCILED) else Interval(end.time, end.time)
+        )
 
     def _can_begin(self, request: EntityRequest, floor: Sequence[Interval]) -> bool:
         settings = self.settings
@@ -210,12 +216,13 @@ class _EntityFold:
             and not any(request.was_over(interval, skew) for interval in past)
         ]
         users = frozenset().union(first.users, *(request.users for request in rivals))
+        before = [interval for interval in past if interval.precedes(first.interval, skew)]
         deletions = [
             request
             for request in self.evidence.deletions
             if not first.interval.precedes(request.interval, skew)
             and not request.was_over(first.interval, skew)
-            and not any(request.was_over(interval, skew) for interval in past)
+            and not any(request.was_over(interval, skew) for interval in before)
         ]
         named = self._author(rivals, deletions)
         if named:
@@ -328,6 +335,8 @@ class _EntityFold:
         return next((r for r in self.evidence.creations if (life.source, life.event) in r.reported_by), None)
 
     def _interval_of(self, life: Life) -> Interval:
+        if life.source in NOT_BY_REQUEST:
+            return Interval.stated(life.begun.time)
         first = self._first_of(life)
         return first.interval if first else Interval(life.begun.time, max(life.certain, life.begun.time))
 

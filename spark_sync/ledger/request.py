@@ -14,6 +14,9 @@ UNKNOWN: Final = ""
 DEADLINE: Final = 5_000
 """Milliseconds that CDAP's extension waits for the answer to a check."""
 
+_STATED: Final = "stated"
+"""The journal, of no source, of what an inventory or a person says."""
+
 _PLAUSIBLE: Final = 900_000
 """Milliseconds from CDAP's time of a check until it is journalled, at most, unless the service's clock is wrong."""
 
@@ -41,6 +44,11 @@ class Interval:
         """Return the interval from a journalled check on; `store`, `stored`: of the record of its request."""
         behind = check.received - check.started
         return cls(check.started, ended, check.clock, check.source, check.received, store, stored, behind)
+
+    @classmethod
+    def stated(cls, time: int) -> Interval:
+        """Return the moment of an inventory, or of a person's word, in the order of what services stored."""
+        return cls(time, time, journal=_STATED, journalled=time, store=_STATED, stored=time)
 
     def precedes(self, other: Interval, skew: int) -> bool:
         """Return whether this one was certainly over before the other one began.

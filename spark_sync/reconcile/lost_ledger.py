@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ranger_cdap.cdap.grant import FORMER_LABEL
 from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.grants.grant_policy import guid_of, may_be_ours
+from spark_sync.grants.grant_policy import as_copy, content_of, guid_of, may_be_ours, seen
+from spark_sync.grants.own_right import given
 from spark_sync.grants.plan import WITHOUT_GRANT
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.ledger_version import lost
@@ -25,12 +26,20 @@ def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> N
     """Compare a ledger that has read everything with Ranger, before anything is sent.
 
     Only a newer ledger had a later life of an entity than this one knows. Where it had sent the policy of a life that
-    is over, or in doubt, for this one, that is to be revoked again.
+    is over, or in doubt, for this one, that is to be revoked again; where it had sent another creator's grant for one,
+    which was a life before that this one cannot tell, ours replaces it.
 
     Raises:
         LedgerLost: Ranger has a policy of such a life; what was undecided is forgotten.
     """
-    known = {guid_of(life, instance) for life in ledger.lives_with_grants() if life.state not in DOUBTED_STATES}
+    granted = (life for life in ledger.lives_with_grants() if life.state not in DOUBTED_STATES)
+    known = {guid_of(life, instance): life for life in granted}
+    earlier = ((life, policy) for policy in policies if (life := known.get(policy.guid)))
+    ledger.record(
+        LedgerChange(life, replace(life, written=content_of(policy), **seen(policy)), policy)
+        for life, policy in earlier
+        if _is_of_another(policy, life)
+    )
     rest = [policy for policy in policies if may_be_ours(policy) and policy.guid not in known]
     entities = {entity for policy in rest if (entity := named_entity(policy, instance))}
     if not entities:
@@ -47,7 +56,23 @@ def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> N
             )
     ours = {policy.guid: policy for policy in rest if FORMER_LABEL not in policy.policy_labels}
     held = (life for life in lives if not (life.written or life.is_left_to_people) and guid_of(life, instance) in ours)
-    ledger.record(LedgerChange(life, _to_revoke(life), ours[guid_of(life, instance)]) for life in held)
+    pairs = ((life, ours[guid_of(life, instance)]) for life in held)
+    ledger.record(LedgerChange(life, _to_revoke(_with_holder(life, policy)), policy) for life, policy in pairs)
+
+
+def _is_of_another(policy: Policy, life: Life) -> bool:
+    """Return whether a policy with the guid of a life that was never sent is another creator's, as it was written."""
+    named = {(kind, name) for kind, name, *_ in given(policy)}
+    if life.written or not life.creator or len(named) != 1 or ("user", life.creator) in named:
+        return False
+    ((_, other),) = named
+    return policy.name == as_copy(policy, replace(life, creator=other), life.copy).name
+
+
+def _with_holder(life: Life, policy: Policy) -> Life:
+    """Return the life, undecided for this ledger, as that of the one candidate whom the newer one had decided for."""
+    named = {user for item in policy.policy_items for user in item.users}.intersection(life.candidates)
+    return replace(life, former=named.pop()) if len(named) == 1 and not life.holder else life
 
 
 def _to_revoke(life: Life) -> Life:

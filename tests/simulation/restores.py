@@ -42,6 +42,8 @@ class Ledger(MemoryLedger):
 class ComparingPipeline(Pipeline):
     """The job that compares Ranger with the ledger once it is folded."""
 
+    ledger_goes_back = True
+
     def fold(self, settings: FoldSettings) -> None:
         super().fold(settings)
         lost_ledger.compare(self.ledger, list(self.ranger.policies.values()), INSTANCE)  # type: ignore[arg-type]
@@ -53,7 +55,7 @@ class Restores(Simulation):
     def __init__(self, seed: int) -> None:
         super().__init__(draw(seed))
         before = self.pipeline
-        self.pipeline = ComparingPipeline(before.settings, before.killer, before.look_up)
+        self.pipeline = ComparingPipeline(before.settings, before.killer, before.zones, before.look_up)
         self.pipeline.ledger = Ledger(before.killer)
         self.chance = random.Random(f"restores {seed}")
         self.copies: list[tuple[Any, ...]] = []

@@ -13,7 +13,7 @@ from ranger_cdap.wire import event_names
 from spark_sync.reconcile import lost_ledger
 from tests.simulation.restores import stale_owners
 
-SEEDS = (*range(100), 758, 4_595, 4_883)
+SEEDS = (*range(100), 409, 602, 758, 2_415, 2_814, 2_977, 4_595, 4_883)
 MOST_TRIES = 500
 
 
@@ -32,6 +32,7 @@ def test_no_restored_ledger_makes_stale_owners() -> None:
 MUTANTS: dict[str, tuple[int, Any, str, Callable[..., Any]]] = {
     "files that are missing are no matter": (500, event_names, "missing_file", lambda *_: 0),
     "what was pending is granted": (2_400, lost_ledger, "forget_undecided", lambda _: None),
+    "a grant of a life that cannot be told stays": (2_400, lost_ledger, "_is_of_another", lambda *_: False),
     "what a newer ledger sent stays": (300, lost_ledger, "_to_revoke", lambda life: life),
 }
 """Each with the seed from which the search begins."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SECOND = 1_000
 START = 1_000_000_000
+MINUTE = 60_000
 ROUND = 400 * SECOND
 UNFINISHED = 300 * SECOND
 GIVES = dict.fromkeys(("namespace", "application", "schedule", "dataset", "artifact"), ("read",))
@@ -280,7 +281,7 @@ def test_what_is_forgotten_changes_nothing(tmp_path: Path) -> None:
         return [check, request]
 
     ledger = DeltaLedger(tmp_path, "cdap")
-    ledger.enter_baseline(START, [])
+    ledger.enter_baseline(START - MINUTE, [])
     told = [*pair(lib, 1, 1000, version="1"), *pair(lib, 2, 2000, version="2"), *pair(kv, 3, 1000)]
     told += [
         *pair(gone, 4, 1000, version="1"),
@@ -289,7 +290,9 @@ def test_what_is_forgotten_changes_nothing(tmp_path: Path) -> None:
     ]
     ledger.add_events(told)
     now = START + 400 * DAY
-    settings = replace(SETTINGS, baseline=START, until=now, journals={"data-plane": now}, horizons={"data-plane": now})
+    settings = replace(
+        SETTINGS, baseline=START - MINUTE, until=now, journals={"data-plane": now}, horizons={"data-plane": now}
+    )
     fold_new(ledger, settings)
     lives = ledger.lives(list(State))
     ledger.maintain(now=now, keep_days=365)

@@ -885,7 +885,7 @@ def test_a_step_of_the_services_clock_ends_no_request_that_is_under_way(
     (check,) = events(["bob+ 110-"])
     check = replace(check, received=journalled, check="opened", id="opened")
     told = [replace(each, received=stepped + each.received) for each in events([deleted, "alice+ 2000-2005"])]
-    settings = replace(JOURNALLED, latest=LATER, named_elsewhere=False)
+    settings = replace(JOURNALLED, baseline=-AHEAD, latest=LATER, named_elsewhere=False)
     life = fold(DATASET, [check, *told], (), settings)[-1]
     assert (life.state, life.creator) == ((State.PENDING, "alice") if is_lost else (State.CONTESTED, None))
 
@@ -898,3 +898,47 @@ def test_a_service_far_ahead_is_in_no_order_with_another_one() -> None:
     different = [replace(each, clock="p2") for each in other]
     (life,) = fold(DATASET, [*first, *different], (), settings)
     assert (life.state, life.candidates) == (State.CONTESTED, ("alice", "bob"))
+
+
+INVENTORY = 50_000
+RECONCILED_LIFE = Life(
+    DATASET, 1, "alice", Position(110, False, JOURNAL, "gone"), State.CLOSED, Position(INVENTORY, True, RECONCILED, "")
+)
+FOUND_LIFE = known_life(DATASET, (), INVENTORY)
+BEFORE_THE_INVENTORY: dict[str, tuple[str, Life | None, list[State]]] = {
+    "absent in the inventory": ("bob+ 110-115", None, []),
+    "found by the inventory": ("bob- 110-115", FOUND_LIFE, [State.KNOWN]),
+    "ended by the inventory": ("bob+ 110-115", RECONCILED_LIFE, [State.CLOSED]),
+}
+
+
+def test_what_was_stored_before_an_inventory_is_older_whatever_clock_journalled_its_check() -> None:
+    found = {}
+    for name, (text, life, _) in BEFORE_THE_INVENTORY.items():
+        check, record = events([text])
+        told = [replace(check, received=AHEAD, source="second"), replace(record, check=check.check)]
+        settings = replace(
+            JOURNALLED, baseline=INVENTORY, latest=AHEAD, until=AHEAD, horizons={JOURNAL: AHEAD, "second": 2 * AHEAD},
+            journals={JOURNAL: AHEAD, "second": 2 * AHEAD}, ranks={**JOURNALLED.ranks, "second": 20},
+        )  # fmt: skip
+        found[name] = [each.state for each in fold(DATASET, told, [life] if life else [], settings)]
+    assert found == {name: states for name, (*_, states) in BEFORE_THE_INVENTORY.items()}
+
+
+def test_a_deletion_before_an_inventory_may_have_ended_what_may_be_older() -> None:
+    """The creation was stored after the inventory only, by a process whose clock was set in between."""
+    check, record, *deletion = events(["bob+ 44100-44105", "alice- 58800-58805"])
+    told = [replace(check, received=30_000), replace(record, received=INVENTORY + 100)]
+    told += [replace(each, received=31_000) for each in deletion]
+    settings = replace(
+        JOURNALLED, baseline=INVENTORY, journals={JOURNAL: AHEAD}, horizons={JOURNAL: AHEAD}, until=AHEAD
+    )
+    found = fold(DATASET, told, [], settings)
+    assert [(life.state, life.candidates) for life in found] == [(State.CONTESTED, ("bob",))]
+
+
+def test_a_new_inventory_hides_no_rival() -> None:
+    told = events(["alice+ 110-115", "bob+ 112-117 p2"])
+    decided = fold(DATASET, told[:2], [], JOURNALLED)
+    found = fold(DATASET, told, decided, replace(JOURNALLED, baseline=INVENTORY))
+    assert [(life.state, life.candidates) for life in found] == [(State.CONTESTED, ("alice", "bob"))]
