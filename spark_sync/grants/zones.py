@@ -159,5 +159,7 @@ def followed(life: Life, mine: Sequence[Policy], zones: Zones) -> tuple[Life, Po
     is_gone = there is None and life.zone and life.zone not in zones.names and life.policy_id >= 0
     if not is_gone or life.taken or life.state not in GRANTING_STATES:
         return life, there or elsewhere(life, mine, zones)
-    waiting = life.become(State.BLOCKED, reason=f"{WAITS_FOR_ZONE}{life.zone} is gone", applied=(), written="")
+    # One from a backup went as well, so that nothing is to be revoked there before it is written again.
+    proven, reason = max(life.policy_version, 0), f"{WAITS_FOR_ZONE}{life.zone} is gone"
+    waiting = life.become(State.BLOCKED, reason=reason, applied=(), written="", policy_version=proven)
     return settled(waiting, waiting, zones), None

@@ -10,6 +10,9 @@ from tests.simulation.people import MOVES, World, breaches, name_of
 from tests.simulation.people_mutants import PEOPLE_MUTANTS
 
 SEEDS = 1_000
+FOUND = (50_999,)
+"""Worlds that long searches found."""
+
 FEWER = 300
 RARELY_SHOWN = {
     "a guid that is there again counts as one that never went",
@@ -32,6 +35,11 @@ def test_rights_last_as_long_as_the_entity_and_people_keep_what_is_theirs(first:
     assert {seed: found for seed, world in worlds.items() if (found := list(breaches(world)))} == {}
     rare = [name_of(move) for move in MOVES if happened[name_of(move)] < 0.02 * len(worlds)]
     assert rare == []
+
+
+def test_a_world_that_once_broke_a_law_breaks_none() -> None:
+    """A zone went with the grant that a backup of Ranger had brought back into it."""
+    assert {seed: found for seed in FOUND if (found := list(breaches(World(seed).play())))} == {}
 
 
 @pytest.mark.parametrize(
