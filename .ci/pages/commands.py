@@ -10,7 +10,7 @@ import click
 
 from pages import table
 from ranger_cdap.cli.command import Described
-from ranger_cdap.cli.common_options import COMMON_OPTIONS
+from ranger_cdap.cli.common_options import ALL, COMMON_OPTIONS
 from ranger_cdap.cli.exit_codes import MEANINGS
 from ranger_cdap.cli.main import command_line
 
@@ -59,7 +59,8 @@ def _section(words: tuple[str, ...], command: click.Command) -> Iterator[str]:
     yield f"## `{name}`\n"
     yield f"```text\n{name} {usage}\n```\n"
     yield _text(command) + "\n"
-    yield from filter(None, (_options(command, command.params), _examples(command)))
+    own = [*command.params, *([ALL] if getattr(command, "grows", False) else [])]
+    yield from filter(None, (_options(command, own), _examples(command)))
     if isinstance(command, Described) and command.has_outcome:
         more = [(str(int(code)), text) for code, text in sorted(command.exits.items()) if text != MEANINGS[code]]
         if more:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ranger_cdap.cli.common_options import COMMON_OPTIONS
+from ranger_cdap.cli.common_options import ALL, COMMON_OPTIONS
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 
 Sections = Sequence[tuple[str, Sequence[str]]]
@@ -21,8 +21,9 @@ class Described(click.Command):
     """Help beyond the options, shown in the reference as well: working examples and exit codes.
 
     `exits` gives the meaning of an exit code for this command, where that is more specific than the general one. A
-    command `answers` unless its output has a format of its own: a page, a script, lines of JSON. A group has no
-    outcome of its own, unless it does something without a command.
+    command `answers` unless its output has a format of its own: a page, a script, lines of JSON. One that `grows` has
+    `--all`. A group has no outcome of its own, unless it does
+    something without a command.
     """
 
     def __init__(
@@ -31,14 +32,16 @@ class Described(click.Command):
         examples: Sequence[str] = (),
         exits: Mapping[ExitCode, str] | None = None,
         answers: bool = True,
+        grows: bool = False,
         has_outcome: bool = True,
         **more: Any,
     ) -> None:
         super().__init__(*args, **more)
         self.examples = tuple(examples)
-        self.has_outcome = has_outcome
+        self.has_outcome, self.grows = has_outcome, grows
         self.exits = {code: MEANINGS[code] for code in _ALWAYS} | dict(exits or {})
         self._everywhere = [option for option in COMMON_OPTIONS if answers or option.name != "json"]
+        self._everywhere += [ALL] * grows
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of this command, then those that every command has."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.invocation import FIRST, Invocation
 from ranger_cdap.cli.parameters import FILE, SETTING
 
 
@@ -21,6 +21,11 @@ def _wants_quiet(context: click.Context, _: click.Parameter, given: bool) -> Non
         context.ensure_object(Invocation).be_quiet()
 
 
+def _wants_all(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        context.ensure_object(Invocation).shows_all = True
+
+
 def _reads_from(context: click.Context, option: click.Parameter, given: Any) -> None:
     """Use a file from the environment only where the whole call begins: one that is named before a command wins."""
     is_named = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
@@ -31,6 +36,15 @@ def _reads_from(context: click.Context, option: click.Parameter, given: Any) -> 
 def _overrides(context: click.Context, _: click.Parameter, given: tuple[str, ...]) -> None:
     context.ensure_object(Invocation).override(given)
 
+
+ALL: Final = click.Option(
+    ["--all"],
+    is_flag=True,
+    expose_value=False,
+    callback=_wants_all,
+    help=f"Print everything, not only the first {FIRST} of each kind; JSON always has everything, one per line.",
+)
+"""Of commands whose answer grows with the ledger."""
 
 COMMON_OPTIONS: Final = (
     click.Option(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from ranger_cdap.config import DEFAULT_FILE, ENVIRONMENT_PREFIX, Configuration, 
 from ranger_cdap.plugins.manager import plugin_manager
 
 PIPE_WIDTH = 1000
+FIRST = 50
+"""Rows of each kind that commands print of an answer that grows with the ledger."""
 
 
 class Invocation:
@@ -35,7 +38,7 @@ class Invocation:
     ) -> None:
         self._config = config
         self._flags = flags
-        self.as_json = False
+        self.as_json = self.shows_all = False
         self.has_answered = False
         # A pipe has no width: output to one must not be wrapped at column 80.
         width = None if sys.stdout.isatty() else PIPE_WIDTH
@@ -103,6 +106,12 @@ class Invocation:
         json.dump(value, sys.stdout, indent=2, default=str)
         sys.stdout.write("\n")
 
+    def print_json_by_line(self, document: Mapping[str, Any]) -> None:
+        """Print one JSON document in which each element of a list has a line of its own."""
+        self.has_answered = True
+        texts = ((json.dumps(key), _lines(value)) for key, value in document.items())
+        sys.stdout.write("{" + ",".join(f"\n{key}: {text}" for key, text in texts) + "\n}\n")
+
     def show(self, document: Any, lines: Iterable[object]) -> None:
         """Print an answer: the document with `--json`, else the lines."""
         if self.as_json:
@@ -125,9 +134,31 @@ class Invocation:
             self.console.print(table)
         click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
+    def print_first(self, columns: list[str], rows: Iterable[list[str]], kind: str = "") -> None:
+        """Print a table of the first rows of each kind, which the first column names, and how many more there are.
+
+        Args:
+            kind: that of all rows, if the first column names none.
+        """
+        shown, found = list[list[str]](), Counter[str]()
+        for row in rows:
+            found[kind or row[0]] += 1
+            if self.shows_all or found[kind or row[0]] <= FIRST:
+                shown.append(row)
+        self.print_table(columns, shown)
+        left = [f"{count - FIRST:,} more {name}" for name, count in found.items() if count > FIRST]
+        if left and not self.shows_all:
+            self.console.print(f"and {', '.join(left)}: `--all` prints them")
+
     def print_tree(self, tree: Tree) -> None:
         """Print a tree for people; on a terminal long lines are wrapped, and none is cut."""
         self.console.print(tree, soft_wrap=False)
+
+
+def _lines(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "[" + ",".join(f"\n{json.dumps(each, default=str)}" for each in value) + "\n]"
+    return json.dumps(value, default=str)
 
 
 class _Visible(Console):

@@ -18,7 +18,7 @@ from ranger_cdap.console.pages import MAX_FILE, PATHS, STYLE, html_error
 from ranger_cdap.console.questions import MAX_SECONDS, Questions
 from ranger_cdap.console.views import Views
 from ranger_cdap.service.http.callers import Caller, CallerRole, Callers
-from ranger_cdap.service.http.endpoint import Endpoint, routed
+from ranger_cdap.service.http.endpoint import Endpoint, Router
 from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.metrics import ServiceMetrics
 from ranger_cdap.service.http.reply import Reply
@@ -91,7 +91,7 @@ def create_app(service: ServiceSettings, callers: Callers, views: Views) -> ASGI
     impact = paths[PATHS[ConsoleView.IMPACT]]
     impact["POST"] = impact["GET"]
     return RequestGuard(
-        app=routed(paths, html_error),
+        app=Router(paths, html_error),
         metrics=ServiceMetrics(),
         hosts=service.hosts,
         public=(),

@@ -15,7 +15,7 @@ from ranger_cdap.ranger_model.json_text import Undecodable
 from ranger_cdap.ranger_model.strict_json import decode_strictly
 from ranger_cdap.service.api.routes import ApiRoute
 from ranger_cdap.service.http.callers import Caller, Callers
-from ranger_cdap.service.http.endpoint import Endpoint, routed
+from ranger_cdap.service.http.endpoint import Endpoint, Router
 from ranger_cdap.service.http.reply import JSON, Refused, Reply
 from ranger_cdap.service.http.request_guard import RequestGuard
 from ranger_cdap.service.http.request_spans import RequestSpans
@@ -35,7 +35,7 @@ def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) ->
     for route in routes:
         paths.setdefault(route.path, {})[route.method] = _ApiEndpoint(route, state, callers, shares)
     return RequestGuard(
-        app=routed(paths, hint="; see `/openapi.json`"),
+        app=Router(paths, hint="; see `/openapi.json`"),
         metrics=state.metrics,
         hosts=service.hosts,
         public=[route.path for route in routes if route.method == "GET" and not route.roles],

@@ -15,6 +15,7 @@ from spark_sync.preflight import check_reading
 
 @click.command(
     cls=Command,
+    grows=True,
     examples=(
         "ranger-cdap sync lives dataset:ns1.purchases",
         "ranger-cdap sync lives --state pending --state blocked",
@@ -38,9 +39,9 @@ def lives(
     ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance)
     found = ledger.find_lives(entities=entities, states=[State(state) for state in states], creators=creators)
     if invocation.as_json:
-        invocation.print_json({"lives": [as_json(life) for life in found]})
+        invocation.print_json_by_line({"lives": [as_json(life) for life in found]})
         return
-    invocation.print_table(
+    invocation.print_first(
         ["state", "entity", "creator", "why", "life", "policy"],
         [[*row, str(life.number), policy_text(life)] for row, life in zip(rows(found), found, strict=True)],
     )

@@ -39,6 +39,7 @@ _COMMANDS: Final = {Drift.WRONG_ZONE: "sync rezone", Drift.OUTDATED: "sync regra
 
 @click.command(
     cls=Command,
+    grows=True,
     examples=(
         "ranger-cdap sync reconcile --inventory inventory.jsonl",
         "ranger-cdap sync reconcile --release dataset:ns1.purchases",
@@ -88,7 +89,7 @@ def reconcile(
         report = compare(settings, inventory=inventory, action=chosen[0] if chosen else None, entities=entities)
     if invocation.as_json:
         found, done = ([to_json(finding) for finding in several] for several in (report.left, report.settled))
-        invocation.print_json({"drift": found, "settled": done, "lives": changes_json(report.changes)})
+        invocation.print_json_by_line({"drift": found, "settled": done, "lives": changes_json(report.changes)})
     else:
         print_comparison(invocation, report.left, report.settled, chosen[0] if chosen else None)
     context.exit(ExitCode.NO if report.left else ExitCode.OK)
@@ -103,10 +104,10 @@ def print_comparison(
     """Print the comparison."""
     if settled:
         rows = [[finding.drift.value, str(finding.entity), sentence(finding)] for finding in settled]
-        invocation.print_table(["settled", "entity", "what was found"], rows)
+        invocation.print_first(["settled", "entity", "what was found"], rows)
         invocation.console.print(f"settled by --{action}: {len(settled)}. {NEXT_RUN}")
     if left:
-        invocation.print_table(
+        invocation.print_first(
             ["drift", "entity", "what", "settled by"],
             [[finding.drift.value, str(finding.entity), sentence(finding), remedy(finding)] for finding in left],
         )

@@ -23,6 +23,7 @@ _SETTLED: Final = (State.APPLIED, State.KNOWN, State.CLOSED)
 
 @click.command(
     cls=Command,
+    grows=True,
     examples=("ranger-cdap sync regrant", "ranger-cdap sync regrant --yes"),
     exits={
         ExitCode.OK: "the changes are shown or, with --yes, sent",
@@ -55,7 +56,7 @@ def show_regrant(
         RangerAdminError: it stopped early.
     """
     if invocation.as_json:
-        invocation.print_json(to_json(report))
+        invocation.print_json_by_line(to_json(report))
     else:
         print_regrant(invocation, report, sent=sent, changing=changing)
     if report.error:
@@ -69,17 +70,17 @@ def print_regrant(
     if report.went_back:
         invocation.console.print(report.went_back, style="red")
     if report.kept:
-        invocation.print_table(["kept", "entity", "creator", "why"], rows(report.kept))
+        invocation.print_first(["kept", "entity", "creator", "why"], rows(report.kept))
     if not sent:
         if report.planned:
-            invocation.print_table(planned.HEAD, planned.rows(report.planned))
+            invocation.print_first(planned.HEAD, planned.rows(report.planned))
         advice = "; `--yes` sends them" if report.planned or report.kept else ""
         invocation.console.print(f"nothing was sent; {changing}: {len(report.planned)}{advice}")
         return
     if report.outcomes:
-        invocation.print_table(["change", "entity", "user", "access", "policy"], list(map(_row, report.outcomes)))
+        invocation.print_first(["change", "entity", "user", "access", "policy"], list(map(_row, report.outcomes)))
     if waiting := [outcome.life for outcome in report.outcomes if outcome.life.state not in _SETTLED]:
-        invocation.print_table(["state", "entity", "creator", "why"], rows(waiting))
+        invocation.print_first(["state", "entity", "creator", "why"], rows(waiting))
     changes = [change_of(outcome) for outcome in report.outcomes]
     counted = ", ".join(f"{changes.count(change)} {change}" for change in ("granted", "changed", "revoked"))
     state = "Ranger is not up to date; the next run sends the rest" if report.error else "Ranger is up to date"

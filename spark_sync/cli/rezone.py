@@ -13,6 +13,7 @@ from spark_sync.preflight import check_ledger
 
 @click.command(
     cls=Command,
+    grows=True,
     examples=("ranger-cdap sync rezone --zone finance", "ranger-cdap sync rezone --zone finance --yes"),
     exits={
         ExitCode.OK: "the moves are shown or, with --yes, sent",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=Command,
+    grows=True,
     examples=("ranger-cdap sync run", "ranger-cdap sync run --follow --interval 5", "ranger-cdap sync run --dry-run"),
     exits={
         ExitCode.OK: "Ranger is up to date; with --follow: SIGTERM received, and the current run finished",
@@ -119,7 +120,7 @@ def print_result(invocation: Invocation, report: RunReport, *, dry: bool = False
         RangerAdminError: the run stopped early.
     """
     if invocation.as_json:
-        invocation.print_json(to_json(report))
+        invocation.print_json_by_line(to_json(report))
     elif dry:
         print_planned(invocation, report)
     else:
@@ -169,7 +170,7 @@ def print_planned(invocation: Invocation, report: RunReport) -> None:
     """Print a dry run: what was read, and what would be sent."""
     _print_sources(invocation, report)
     if report.planned:
-        invocation.print_table(planned.HEAD, planned.rows(report.planned))
+        invocation.print_first(planned.HEAD, planned.rows(report.planned))
     _print_outdated(invocation, report)
     invocation.console.print(
         f"dry run by the ledger alone: nothing was sent to Ranger; the next run sends {len(report.planned)} steps"
@@ -194,7 +195,7 @@ def print_report(invocation: Invocation, report: RunReport) -> None:
         invocation.console.print(report.went_back, style="red")
     changes = [("granted", life) for life in report.granted] + [("revoked", life) for life in report.revoked]
     if changes:
-        invocation.print_table(
+        invocation.print_first(
             ["change", "entity", "user", "access", "policy"],
             [
                 [change, str(life.entity), life.holder, ", ".join(life.applied or life.accesses), policy_text(life)]
@@ -202,7 +203,7 @@ def print_report(invocation: Invocation, report: RunReport) -> None:
             ],
         )
     if report.waiting:
-        invocation.print_table(["state", "entity", "creator", "why"], rows(report.waiting))
+        invocation.print_first(["state", "entity", "creator", "why"], rows(report.waiting))
     for source in report.silent:
         invocation.console.print(f"silent: the decision service of source `{source}`, so the hold-back applies")
     for notified in report.notified:

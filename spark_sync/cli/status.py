@@ -16,7 +16,7 @@ from spark_sync.reconcile.overrides import candidates
 from spark_sync.status import WAITING, StatusReport
 
 
-@click.command(cls=Command, examples=("ranger-cdap sync status", "ranger-cdap sync status --json"))
+@click.command(cls=Command, grows=True, examples=("ranger-cdap sync status", "ranger-cdap sync status --json"))
 @pass_invocation
 def status(invocation: Invocation) -> None:
     """Show the number of grants, the lag of the job, and what is waiting and why."""
@@ -27,7 +27,7 @@ def status(invocation: Invocation) -> None:
     with invocation.messages.status("reading the ledger"):
         report = read_status(settings, now=time.time_ns() // 1_000_000)
     if invocation.as_json:
-        invocation.print_json(to_json(report))
+        invocation.print_json_by_line(to_json(report))
     else:
         print_status(invocation, report)
 
@@ -73,7 +73,7 @@ def print_status(invocation: Invocation, report: StatusReport) -> None:
     _print_doubts(invocation, report)
     waiting = report.waiting_in(State.CLOSED, *(state for state in WAITING if state not in UNDECIDED_STATES))
     if waiting:
-        invocation.print_table(["state", "entity", "creator", "why"], rows(waiting))
+        invocation.print_first(["state", "entity", "creator", "why"], rows(waiting))
 
 
 def _print_doubts(invocation: Invocation, report: StatusReport) -> None:
@@ -86,9 +86,8 @@ def _print_doubts(invocation: Invocation, report: StatusReport) -> None:
         if lives := report.waiting_in(state):
             named = [life.creator or "" if who == "creator" else ", ".join(candidates(life)) for life in lives]
             found = zip(lives, named, strict=True)
-            invocation.print_table(
-                [state.value, who, "why"], [[str(life.entity), name or "unknown", life.reason] for life, name in found]
-            )
+            told = ([str(life.entity), name or "unknown", life.reason] for life, name in found)
+            invocation.print_first([state.value, who, "why"], told, state.value)
             if state is State.CONTESTED:
                 invocation.console.print("to settle one: `ranger-cdap sync assign ENTITY USER --reason TEXT`")
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
+from contextlib import redirect_stdout
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.tree import Tree
 
-from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.invocation import FIRST, Invocation
 from ranger_cdap.cli.main import main
 
 
@@ -41,6 +48,42 @@ def test_a_table_in_a_file_has_no_blanks_at_the_ends_of_lines(capsys: pytest.Cap
     Invocation().print_table(["name", "groups"], [["alice", "developers"], ["bob", ""]])
 
     assert capsys.readouterr().out == "name   groups\nalice  developers\nbob\n"
+
+
+_KINDS = st.dictionaries(st.sampled_from(["granted", "revoked", "blocked"]), st.integers(0, 2 * FIRST + 3), max_size=3)
+
+
+@given(_KINDS, st.booleans(), st.randoms(use_true_random=False))
+def test_the_first_of_each_kind_are_printed_in_order_and_the_others_counted(
+    counts: dict[str, int], shows_all: bool, chance: Random
+) -> None:
+    kinds = [kind for kind, count in counts.items() for _ in range(count)]
+    chance.shuffle(kinds)
+    rows = [[kind, f"entity{n}"] for n, kind in enumerate(kinds)]
+    invocation = Invocation()
+    invocation.shows_all = shows_all
+    with redirect_stdout(io.StringIO()) as out:
+        invocation.print_first(["change", "entity"], rows)
+    printed = [line.split() for line in out.getvalue().splitlines() if " entity" in line and "change" not in line]
+    told = re.findall(r"(\d+) more (\w+)", out.getvalue())
+
+    assert printed == [row for n, row in enumerate(rows) if shows_all or kinds[:n].count(row[0]) < FIRST]
+    left = {kind: kinds.count(kind) - FIRST for kind in kinds if kinds.count(kind) > FIRST and not shows_all}
+    assert {kind: int(count) for count, kind in told} == left
+
+
+@given(st.dictionaries(st.text(), st.one_of(st.integers(), st.lists(st.dictionaries(st.text(), st.text())))))
+def test_a_document_by_line_is_the_document_with_each_element_on_a_line(document: dict[str, Any]) -> None:
+    with redirect_stdout(io.StringIO()) as out:
+        Invocation().print_json_by_line(document)
+    text = out.getvalue()
+
+    assert json.loads(text) == document
+    elements = [json.dumps(each) for value in document.values() if isinstance(value, list) for each in value]
+    lines = text.splitlines()
+    assert all(any(line.startswith(element) for line in lines) for element in elements)
+    full = sum(isinstance(value, list) and bool(value) for value in document.values())
+    assert len(lines) == 2 + len(document) + len(elements) + full
 
 
 @pytest.mark.parametrize("variable", ["", "nowhere.toml"])

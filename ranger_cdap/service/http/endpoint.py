@@ -1,4 +1,4 @@
-"""`Endpoint`: one path and method, for authenticated callers within their shares; and the application of many."""
+"""`Endpoint`: one path and method, for authenticated callers within their shares; and the router to many."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Final
 
-from starlette.applications import Starlette
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ranger_cdap.errors import InvalidInput, NotReady
@@ -96,36 +92,24 @@ class Endpoint(ABC):
         return replace(self.error(refused), headers=headers)
 
 
-class _Methods:
-    """Endpoints of one path, by method."""
+@dataclass(frozen=True)
+class Router:
+    """Endpoints by path and method; `error` is the form of errors elsewhere, `hint` says where the paths are listed."""
 
-    def __init__(self, methods: Mapping[str, Endpoint]) -> None:
-        self._methods = methods
+    paths: Mapping[str, Mapping[str, Endpoint]]
+    error: Callable[[Refused], Reply] = coded_error
+    hint: str = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        await self._methods[method](scope, receive, send)
-
-
-def routed(
-    paths: Mapping[str, Mapping[str, Endpoint]], error: Callable[[Refused], Reply] = coded_error, hint: str = ""
-) -> Starlette:
-    """Return the application of endpoints by path and method; `hint` says where its routes are listed."""
-
-    async def no_such_route(_request: Request, e: Exception) -> Response:
-        status = e.status_code if isinstance(e, HTTPException) else 404
-        return _response(replace(error(Refused(status, f"not found{hint}")), headers=getattr(e, "headers", None) or {}))
-
-    async def failed(request: Request, e: Exception) -> Response:
-        log_failure(request.scope["state"].get("route", "a request"), e)
-        return _response(error(Refused(500, "Internal Server Error")))
-
-    app = Starlette(
-        routes=[Route(path, _Methods(methods), methods=list(methods)) for path, methods in paths.items()],
-        exception_handlers={HTTPException: no_such_route, Exception: failed},
-    )
-    app.router.redirect_slashes = False
-    return app
+        """Answer one request."""
+        methods = self.paths.get(scope["path"], {})
+        endpoint = methods.get("GET" if scope["method"] == "HEAD" else scope["method"])
+        if endpoint is not None:
+            await endpoint(scope, receive, send)
+            return
+        allowed = {"allow": ", ".join(sorted({*methods, *(["HEAD"] if "GET" in methods else [])}))} if methods else {}
+        refused = self.error(Refused(405 if methods else 404, f"not found{self.hint}"))
+        await send_reply(replace(refused, headers=allowed), send)
 
 
 def sent_once(headers: Headers) -> Mapping[str, str]:
@@ -140,7 +124,3 @@ def log_failure(what: str, error: Exception) -> None:
     """Log the place of a failure; the error's message may contain request data, or worse."""
     places = (f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__)))
     _log.error("%s failed with %s at %s", what, type(error).__name__, " < ".join(places))
-
-
-def _response(reply: Reply) -> Response:
-    return Response(reply.body, reply.status, dict(reply.headers), reply.content_type)
