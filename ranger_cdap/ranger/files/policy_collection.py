@@ -119,7 +119,11 @@ class PolicyCollection:
         Raises:
             InvalidInput: it is not an export, or a policy of it is not acceptable, or it is open of which service.
         """
-        if isinstance(document, list) and document:
+        if (
+            isinstance(document, list)
+            and document
+            and all(isinstance(one, dict) and "resources" in one for one in document)
+        ):
             document = {"policies": document}
         elif isinstance(document, dict) and "resources" in document:
             document = {"policies": [document]}
