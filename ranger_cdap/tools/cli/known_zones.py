@@ -6,7 +6,7 @@ from typing import Final
 
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.policy_files import PolicyFiles
-from ranger_cdap.engine.view import EngineView
+from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.tools.analysis.policy_zones import PolicyZones
 
 _UNKNOWN: Final = (
@@ -15,12 +15,12 @@ _UNKNOWN: Final = (
 )
 
 
-def known_zones(invocation: Invocation, files: PolicyFiles | None, view: EngineView | None) -> PolicyZones | None:
+def known_zones(invocation: Invocation, files: PolicyFiles | None, engine: PolicyEngine | None) -> PolicyZones | None:
     """Return the zones of policies; None, with a note, if they may have others: there are no policies, or only files.
 
     Whatever is denied because a zone is unreadable is said.
     """
-    say = invocation.messages.print
+    view, say = engine.view if engine else None, invocation.messages.print
     if view is None or not view.policies.zones_known or not (view.zones or files is None or files.path is None):
         say(_UNKNOWN)
         return None

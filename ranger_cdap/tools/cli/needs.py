@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from ranger_cdap.authz.config import AuthorizationConfig
+from ranger_cdap.authz.decider import Decider
 from ranger_cdap.cdap.additional_privileges import additional_privileges
 from ranger_cdap.cdap.checks.recorded_paths import RecordedPath, recorded_paths
 from ranger_cdap.cdap.plan import plan
@@ -27,7 +28,6 @@ from ranger_cdap.tools.cli.known_zones import known_zones
 from ranger_cdap.tools.cli.needs_text import PlannedOperation
 from ranger_cdap.tools.cli.operations_text import OperationText, lines
 from ranger_cdap.tools.policies.needed_policies import NeededPolicy, needed_policies
-from ranger_cdap.tools.questions.impact_question import compared_engine
 
 _NONE: Final = PolicyFiles("")
 
@@ -178,9 +178,9 @@ def _policies(
 
 
 def _zones(invocation: Invocation, files: PolicyFiles) -> PolicyZones | None:
-    view = None
+    engine = None
     if files != _NONE:
         with usable(Path(str(files))):
             found = files.read(invocation, invocation.messages.print, listed=True)
-            view = compared_engine(found, invocation.settings.ranger.service).view
-    return known_zones(invocation, files, view)
+            engine = Decider.of_documents(found, invocation.settings).snapshot.engine
+    return known_zones(invocation, files, engine)

@@ -91,7 +91,7 @@ def report_command(
     """
     found, rows, engine = read_report(invocation, source, audit, files, since)
     rights = _closing(invocation, rows)
-    zones = known_zones(invocation, files, engine.view) if rights else None
+    zones = known_zones(invocation, files, engine) if rights else None
     policies = needed_policies(rights, invocation.settings.cdap.instance, zones)
     if out is not None:
         write_file(out, write_json({"policies": [policy.document() for policy in policies]}))
