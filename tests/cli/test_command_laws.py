@@ -140,10 +140,9 @@ def test_an_option_takes_the_same_kind_of_value_everywhere() -> None:
             for option in param.opts if isinstance(param, click.Option) else ():
                 kinds.setdefault(option, set()).add(param.metavar or param.type.name)
     differing = {name: found for name, found in kinds.items() if len(found) > 1}
-    # `plan` prints policies where others read them; `check` asks a decision service, `insights` names one of Ranger.
+    # `check` asks a decision service, `insights` names one of Ranger.
     assert differing == {
         "--out": {"FILE", "DIR", "FILE|DIR"},
-        "--policies": {"WHICH", "boolean"},
     }
 
 

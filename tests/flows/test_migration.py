@@ -171,7 +171,7 @@ def test_people_go_on_working_from_the_old_jar_to_full_enforcement(
     for line in commands("## 2. Extend the service definition"):
         follow(line)
     shown = {line: follow(line) for line in commands("## 3. Review the policies")}
-    assert "Alice the Deployer` ends at its application" in " ".join(
+    assert "Alice the Deployer resources rewrite it ends at its application" in " ".join(
         shown["ranger-cdap policies lint --propose --policies before.json --out after.json"].split()
     )
     assert "never-matches" in shown["ranger-cdap policies lint"]

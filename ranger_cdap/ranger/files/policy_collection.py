@@ -74,10 +74,12 @@ class PolicyCollection:
         """Return the collection of a policy download; it may keep a definition that is known without it.
 
         Raises:
-            PolicySetError: the download is unreadable.
+            PolicySetError: the download is unreadable, or has changes only.
             InvalidInput: a policy of it cannot be kept without its id: it has no name of its own, or is unreadable.
         """
         found = decode_service_policies(download)
+        if found.policy_deltas and not found.policies:
+            raise PolicySetError("it has only the changes of policies (a delta); download all policies")
         raw = decode(download)
         zones = {
             name: ZoneEntry(resources=z.resources, contains_associated_tag_service=z.contains_associated_tag_service)
@@ -119,7 +121,11 @@ class PolicyCollection:
         Raises:
             InvalidInput: it is not an export, or a policy of it is not acceptable, or it is open of which service.
         """
-        if isinstance(document, list) and document:
+        if (
+            isinstance(document, list)
+            and document
+            and all(isinstance(one, dict) and "resources" in one for one in document)
+        ):
             document = {"policies": document}
         elif isinstance(document, dict) and "resources" in document:
             document = {"policies": [document]}

@@ -17,6 +17,8 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.engine.view import NO_ZONES_KNOWN
+from ranger_cdap.errors import NotReady
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger.files.strict_text import write_json
 from ranger_cdap.ranger.refresh.documents import Documents, pieces
@@ -80,7 +82,12 @@ def show_least(invocation: Invocation, read: AuditRead, out: Path | None) -> Exi
     """Show what policies that allow exactly what was allowed and used would change, and write them to `out`.
 
     Uses that no policy can allow exactly are left out and counted.
+
+    Raises:
+        NotReady: the policies are in security zones that are not known.
     """
+    if not read.engine.view.policies.zones_known:
+        raise NotReady(f"{NO_ZONES_KNOWN}, in which policies are to be; name them as in `FILE,zones.json`")
     found = propose(read.facts, read.engine)
     entry = PolicyCollection.of_download(b"".join(pieces(read.documents.policies))).service
     least = PolicyCollection(msgspec.structs.replace(entry, tags=None), ()).with_policies(found.policies)

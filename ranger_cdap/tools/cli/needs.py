@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
+from typing import Final
 
 import click
 
 from ranger_cdap.authz.config import AuthorizationConfig
+from ranger_cdap.authz.decider import Decider
 from ranger_cdap.cdap.additional_privileges import additional_privileges
 from ranger_cdap.cdap.checks.recorded_paths import RecordedPath, recorded_paths
 from ranger_cdap.cdap.plan import plan
 from ranger_cdap.cdap.profile import Operation, load_profile
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.command import Command
+from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import ENTITY_TYPE, PROFILE
+from ranger_cdap.cli.policy_files import WHICH, WHICH_HELP, PolicyFiles
 from ranger_cdap.errors import InvalidInput, suggestion
 from ranger_cdap.ranger.files.strict_text import write_json
+from ranger_cdap.tools.analysis.policy_zones import PolicyZones
+from ranger_cdap.tools.cli.known_zones import known_zones
 from ranger_cdap.tools.cli.needs_text import PlannedOperation
 from ranger_cdap.tools.cli.operations_text import OperationText, lines
 from ranger_cdap.tools.policies.needed_policies import NeededPolicy, needed_policies
+
+_NONE: Final = PolicyFiles("")
 
 
 @click.command(
@@ -30,7 +39,7 @@ from ranger_cdap.tools.policies.needed_policies import NeededPolicy, needed_poli
         "ranger-cdap needs alice dataset.get dataset:ns1.kv",
         "ranger-cdap needs alice application.deploy application:ns1.app --jar artifact:ns1.app"
         " --with datasets=dataset:ns1.kv --impersonate svc",
-        "ranger-cdap needs alice dataset.truncate dataset:ns1.kv --for-cdap --policies",
+        "ranger-cdap needs alice dataset.truncate dataset:ns1.kv --for-cdap --policies ranger:",
         "ranger-cdap needs --type dataset --profile 004",
     ),
 )
@@ -44,7 +53,16 @@ from ranger_cdap.tools.policies.needed_policies import NeededPolicy, needed_poli
     multiple=True,
     help="With --for-cdap: only this recorded operation, by its name in the output. Repeatable.",
 )
-@click.option("--policies", "as_policies", is_flag=True, help="Print policies that grant these privileges, as JSON.")
+@click.option(
+    "--policies",
+    "files",
+    type=WHICH,
+    is_flag=False,
+    flag_value=_NONE,
+    metavar="WHICH",
+    help=f"Print policies that grant these privileges, as JSON, in the security zones of WHICH. {WHICH_HELP}"
+    " Without WHICH, at the end of the command: outside zones.",
+)
 @click.option(
     "--alternative",
     metavar="NUMBER",
@@ -59,7 +77,7 @@ def needs(
     asked: CheckArguments | None,
     for_cdap: bool,
     recorded: tuple[str, ...],
-    as_policies: bool,
+    files: PolicyFiles | None,
     alternative: int | None,
     profile: str | None,
     kind: str | None,
@@ -67,14 +85,17 @@ def needs(
     """Show which privileges USER needs to perform OPERATION on ENTITY. Without arguments, list the operations of a
     profile with the privileges they need and grant, and the requirement that each implements.
 
-    Ranger is not contacted. During an operation, CDAP itself checks more privileges than the profile requires. With
-    --for-cdap these are shown too, each with the recorded check that fails without it.
+    During an operation, CDAP itself checks more privileges than the profile requires. With --for-cdap these are shown
+    too, each with the recorded check that fails without it.
+
+    A policy outside security zones has no effect on an entity in one: write --policies ranger: if Ranger has any. Only
+    then is Ranger contacted.
     """
     rules = (
-        (for_cdap or as_policies, asked, "`--for-cdap` and `--policies` need USER, OPERATION and ENTITY"),
+        (for_cdap or files, asked, "`--for-cdap` and `--policies` need USER, OPERATION and ENTITY"),
         (profile or kind, asked is None, "`--profile` and `--type` list operations, without USER"),
         (recorded, for_cdap, "`--recorded` needs `--for-cdap`"),
-        (alternative, as_policies, "`--alternative` needs `--policies`"),
+        (alternative, files, "`--alternative` needs `--policies`"),
     )
     for given, allowed, sentence in rules:
         if given and not allowed:
@@ -83,8 +104,8 @@ def needs(
         _list_operations(invocation, profile or invocation.settings.cdap.profile, kind)
         return
     planned = _planned(invocation, asked, for_cdap, recorded)
-    if as_policies:
-        policies = _policies(invocation, planned, alternative)
+    if files is not None:
+        policies = _policies(invocation, planned, alternative, files)
         click.echo(write_json({"policies": [policy.document() for policy in policies]}), nl=False)
     else:
         planned.show(invocation)
@@ -132,12 +153,15 @@ def _paths(row: Operation, names: tuple[str, ...]) -> tuple[RecordedPath, ...] |
     return tuple(known[name] for name in names) or None
 
 
-def _policies(invocation: Invocation, planned: PlannedOperation, number: int | None) -> tuple[NeededPolicy, ...]:
+def _policies(
+    invocation: Invocation, planned: PlannedOperation, number: int | None, files: PolicyFiles
+) -> tuple[NeededPolicy, ...]:
     """Return the policies of one alternative, and say which.
 
     Raises:
-        InvalidInput: there is no such alternative.
+        InvalidInput: there is no such alternative, or the policies with the zones cannot be used.
         UnsafeGrant: a name is not that of a single user.
+        RangerAdminError: Ranger Admin is unavailable, or the account lacks a right.
     """
     count = len(planned.needs)
     if not count:
@@ -150,4 +174,13 @@ def _policies(invocation: Invocation, planned: PlannedOperation, number: int | N
         invocation.messages.print(f"note: alternative {chosen + 1} of {count}{why}")
     for note in planned.notes:
         invocation.messages.print(f"note: {note}")
-    return needed_policies(planned.rights(chosen), invocation.settings.cdap.instance)
+    return needed_policies(planned.rights(chosen), invocation.settings.cdap.instance, _zones(invocation, files))
+
+
+def _zones(invocation: Invocation, files: PolicyFiles) -> PolicyZones | None:
+    engine = None
+    if files != _NONE:
+        with usable(Path(str(files))):
+            found = files.read(invocation, invocation.messages.print, listed=True)
+            engine = Decider.of_documents(found, invocation.settings).snapshot.engine
+    return known_zones(invocation, files, engine)

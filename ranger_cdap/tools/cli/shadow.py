@@ -15,9 +15,10 @@ from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files
 from ranger_cdap.errors import UnsafeGrant
 from ranger_cdap.ranger.files.strict_text import write_json
+from ranger_cdap.tools.cli.known_zones import known_zones
 from ranger_cdap.tools.cli.shadow_sources import AUDIT, SOURCES, ShadowSource, read_report, require_evidence
 from ranger_cdap.tools.cli.shadow_text import print_report, report_document
-from ranger_cdap.tools.policies.needed_policies import NeededPolicy, needed_policies
+from ranger_cdap.tools.policies.needed_policies import Right, needed_policies
 from ranger_cdap.tools.shadow.shadow_report import ShadowChange, ShadowRow, gaps
 
 
@@ -88,8 +89,10 @@ def report_command(
     groups and settings. Its events name no operation, so each possible one is compared. Undecided records are counted
     by their reason.
     """
-    found, rows = read_report(invocation, source, audit, files, since)
-    policies = _closing(invocation, rows)
+    found, rows, engine = read_report(invocation, source, audit, files, since)
+    rights = _closing(invocation, rows)
+    zones = known_zones(invocation, files, engine) if rights else None
+    policies = needed_policies(rights, invocation.settings.cdap.instance, zones)
     if out is not None:
         write_file(out, write_json({"policies": [policy.document() for policy in policies]}))
     if invocation.as_json:
@@ -102,9 +105,9 @@ def report_command(
     require_evidence(source, found, accepts_undecided=accept_undecided)
 
 
-def _closing(invocation: Invocation, rows: Sequence[ShadowRow]) -> tuple[NeededPolicy, ...]:
-    """Return the policies that close the open gaps; a user name that is unsafe in a policy is left out, with a note."""
-    rights, left_out = [], dict[str, str]()
+def _closing(invocation: Invocation, rows: Sequence[ShadowRow]) -> Sequence[Right]:
+    """Return the rights that close the open gaps; a user name that is unsafe in a policy is left out, with a note."""
+    rights, left_out = list[Right](), dict[str, str]()
     for right in gaps(rows):
         try:
             needed_policies([right], invocation.settings.cdap.instance)
@@ -114,4 +117,4 @@ def _closing(invocation: Invocation, rows: Sequence[ShadowRow]) -> tuple[NeededP
             rights.append(right)
     for why in left_out.values():
         invocation.messages.print(f"note: no policy is proposed: {why}")
-    return needed_policies(rights, invocation.settings.cdap.instance)
+    return rights

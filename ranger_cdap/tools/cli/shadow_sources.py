@@ -56,7 +56,7 @@ def read_report(
     audit: tuple[Path, ...],
     files: PolicyFiles | None = None,
     since: str | None = None,
-) -> tuple[ShadowReport, tuple[ShadowRow, ...]]:
+) -> tuple[ShadowReport, tuple[ShadowRow, ...], PolicyEngine]:
     """Read the records, and compare with the policies.
 
     Raises:
@@ -72,7 +72,7 @@ def read_report(
             with reading(path) as file:
                 for place, line in lines_of(file, str(path)):
                     read(place, line)
-        return found, tuple(found.by_now(_evaluating(authorizer)))
+        return found, tuple(found.by_now(_evaluating(authorizer))), _engine(authorizer)
 
 
 def _own_files(settings: AuditSettings, source: ShadowSource) -> tuple[Path, ...]:

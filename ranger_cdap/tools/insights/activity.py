@@ -83,4 +83,5 @@ def stopped_users(
 
 
 def _names(index: PolicyIndex, ids: Iterable[int]) -> list[str]:
-    return [index.policies[id_].name for id_ in sorted(ids)]
+    found = (index.policies[id_] for id_ in sorted(ids))
+    return [f"{one.name} (zone {one.zone_name})" if one.zone_name else one.name for one in found]

@@ -136,7 +136,8 @@ def unused_privileges(
         unused = {access: time for access, time in times.items() if time is None or time < cutoff}
         if unused:
             last = max((time for time in unused.values() if time is not None), default=None)
-            rows.append((policy_id, held.policy.name, held.item, held.person, held.through, tuple(unused), last))
+            place = (policy_id, held.policy.name, held.policy.zone_name or None, held.item)
+            rows.append((*place, held.person, held.through, tuple(unused), last))
     return InsightTable(
         "unused_privileges",
         "Privileges not used",
@@ -144,6 +145,7 @@ def unused_privileges(
         (
             ("policy", ColumnKind.ID),
             ("name", ColumnKind.TEXT),
+            ("zone", ColumnKind.TEXT),
             ("item", ColumnKind.NUMBER),
             ("user", ColumnKind.TEXT),
             ("through", ColumnKind.TEXT),
@@ -161,12 +163,17 @@ def unused_policies(index: PolicyIndex, facts: AuditFacts, cutoff: int) -> Insig
         if policy.is_enabled and policy.policy_type == _ACCESS_POLICY and policy.policy_items:
             last = uses.last(policy_id, None)
             if last is None or last < cutoff:
-                rows.append((policy_id, policy.name, last))
+                rows.append((policy_id, policy.name, policy.zone_name or None, last))
     return InsightTable(
         "unused_policies",
         "Policies not used",
         "Policies whose allow items decided no access in these days.",
-        (("policy", ColumnKind.ID), ("name", ColumnKind.TEXT), ("last_used", ColumnKind.TIME)),
+        (
+            ("policy", ColumnKind.ID),
+            ("name", ColumnKind.TEXT),
+            ("zone", ColumnKind.TEXT),
+            ("last_used", ColumnKind.TIME),
+        ),
         tuple(rows),
     )
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from ranger_cdap.cdap.answer import is_allowed
 from ranger_cdap.engine import AccessRequest, PolicyEngine
+from ranger_cdap.engine.view import NO_ZONES_KNOWN
 from ranger_cdap.ranger_model.audit_event import AuditEvent
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.analysis.example_request import ExampleRequest
@@ -32,6 +33,8 @@ class Replayer:
         if isinstance(request, str):
             return Redecided(None, reason=request)
         decision = self._engine.evaluate(request)
+        if decision.reason == NO_ZONES_KNOWN:
+            return Redecided(None, reason=NO_ZONES_KNOWN)
         return Redecided(is_allowed(decision), decision.policy_id)
 
 

@@ -31,7 +31,10 @@ _PLAIN: Final = frozenset({"name", "description", "resources", "policyLabels", "
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """Policy that was rewritten: the levels it loses, the one it ends at, and the policy that has its items now."""
+    """Policy that was rewritten: the levels it loses, the one it ends at, and the policy that has its items now.
+
+    Its name is followed by its security zone, if it is in one.
+    """
 
     name: str
     dropped: tuple[str, ...]
@@ -41,7 +44,7 @@ class Rewriting:
     def __str__(self) -> str:
         levels = ", ".join(self.dropped)
         merged = f", and is merged into policy `{self.merged_into}`" if self.merged_into else ""
-        return f"policy `{self.name}` ends at its {self.ends_at}, without {levels}{merged}"
+        return f"it ends at its {self.ends_at}, without {levels}{merged}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class LeftAsItIs:
     reason: str
 
     def __str__(self) -> str:
-        return f"policy `{self.name}` stays as it is and matches nothing: {self.reason}"
+        return f"it stays as it is and matches nothing: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def rewrite(collection: PolicyCollection) -> Rewritten:
     done: list[Rewriting] = []
     left: list[LeftAsItIs] = []
     for policy in collection.policies:
-        name, dropped = str(policy.get("name")), _dropped(_decoded(policy), model)
+        name, dropped = _named(policy), _dropped(_decoded(policy), model)
         if dropped is None:
             continue
         if reason := _obstacle(policy, dropped, ends):
@@ -96,6 +99,11 @@ def rewrite(collection: PolicyCollection) -> Rewritten:
         else:
             left.append(LeftAsItIs(name, f"Ranger accepts no second policy on the resource of `{other.get('name')}`"))
     return Rewritten(replace(collection, policies=tuple(kept.values())), tuple(done), tuple(left))
+
+
+def _named(policy: Json) -> str:
+    zone, name = policy_key(policy)
+    return f"{name} (zone {zone})" if zone else str(name)
 
 
 @dataclass(frozen=True, slots=True)

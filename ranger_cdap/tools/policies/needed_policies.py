@@ -1,6 +1,6 @@
 """Policies that give users the privileges of a plan. Pure.
 
-Law: they give nothing but the rights needed, each on exactly its entity.
+Laws: they give nothing but the rights needed, each on exactly its entity; in known security zones they have effect.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES, check_grantee
 from ranger_cdap.cdap.pattern import STAR, EntityPattern
+from ranger_cdap.engine.view import UNZONED
 from ranger_cdap.ranger.changes.step import Json
 from ranger_cdap.ranger.changes.transfer import portable
+from ranger_cdap.ranger_model.policy import PolicyResource
+from ranger_cdap.tools.analysis.policy_zones import PolicyZones
 
 PLAN_LABEL: Final = "cdap-plan"
 """Label of the policies that `ranger-cdap needs` makes. It proves nothing: any policy editor can set it."""
@@ -31,6 +36,7 @@ class NeededPolicy:
     name: str
     resources: Mapping[str, Mapping[str, list[str]]]
     rights: Mapping[str, frozenset[str]]
+    zone: str = UNZONED
 
     def document(self) -> Json:
         """Return the policy, in the form of an export."""
@@ -42,12 +48,15 @@ class NeededPolicy:
                 "additionalResources": [self.resources],  # listed twice: Ranger takes it beside another one on it
                 "policyItems": _items(self.rights),
                 "policyLabels": [PLAN_LABEL],
+                "zoneName": self.zone,
             }
         )
 
 
-def needed_policies(rights: Iterable[Right], instance: str) -> tuple[NeededPolicy, ...]:
-    """Return one policy for each resource.
+def needed_policies(
+    rights: Iterable[Right], instance: str, zones: PolicyZones | None = None
+) -> tuple[NeededPolicy, ...]:
+    """Return one policy for each resource in each of the zones that decide on a part of it; without any, outside zones.
 
     Raises:
         UnsafeGrant: a user name does not identify exactly one user, or there is no such access type.
@@ -59,10 +68,13 @@ def needed_policies(rights: Iterable[Right], instance: str) -> tuple[NeededPolic
     return tuple(
         NeededPolicy(
             f"operations on {entity} of {instance}",
-            _resources(entity, instance),
+            resources,
             {user: frozenset(accesses) for user, accesses in users.items()},
+            zone,
         )
         for entity, users in by_entity.items()
+        for resources in [_resources(entity, instance)]
+        for zone in (zones.of_resource(msgspec.convert(resources, dict[str, PolicyResource])) if zones else (UNZONED,))
     )
 
 

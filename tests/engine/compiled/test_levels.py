@@ -110,6 +110,15 @@ def test_a_value_in_double_quotes_may_be_case_sensitive(value: str, asked: str, 
     assert judge.evaluate(asks({"hall": asked})).allowed is allowed
 
 
+@pytest.mark.parametrize(("quotes", "cased"), [("'", ["'"]), ("'`", ["'", "`"]), ('"', ['"']), (None, ['"'])])
+def test_which_characters_are_quotes_is_an_option(quotes: str | None, cased: list[str]) -> None:
+    options = {"quotedCaseSensitive": "true"} | ({} if quotes is None else {"quoteChars": quotes})
+    for quote in ("'", '"', "`"):
+        judge = reads({"hall": f"{quote}A{quote}"}, shop("hall", matcherOptions=options))
+        asked = {name: judge.evaluate(asks({"hall": f"{quote}{name}{quote}"})).allowed for name in "Aa"}
+        assert asked == {"A": True, "a": quote not in cased}, quote
+
+
 SEVERAL = [
     (["h", "g"], "h", True),
     (["h", "g"], "x", False),

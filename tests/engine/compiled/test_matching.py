@@ -166,6 +166,11 @@ BEGINNINGS = [
     ("*b?", "b", False),
     ("*b*", "ab", True),
     ("*b*", "b", True),
+    ("a?", "a", False),
+    # two literals behind stars: the first is searched again further on
+    ("*b?a", "bbb", True),
+    ("*b*a?", "bbb", False),
+    ("*a?*b", "aba", False),
 ]
 
 

@@ -381,6 +381,16 @@ def test_a_change_that_ranger_refuses_is_tried_once_or_listed_ten_times(ranger: 
     watched = Watched(ranger.sync, before=refuse)
     (failed,) = send(ranger, wants(applied, "read"), by=watched)
     assert (failed.state, watched.writes) == (State.FAILED, ["update_policy"] * tries)
+    assert failed == replace(wants(applied, "read"), state=State.FAILED, reason="no")
+
+
+def test_a_new_grant_that_ranger_refuses_has_failed_with_its_reason(ranger: Ranger) -> None:
+    def refuse(name: str, _: int) -> None:
+        if name == "create_policy":
+            raise RequestRejected("policy is invalid", reason_codes=(3999,))
+
+    (failed,) = send(ranger, life(), by=Watched(ranger.sync, before=refuse))
+    assert failed == replace(life(), state=State.FAILED, reason="policy is invalid")
 
 
 SETTINGS = PlanSettings("cdap", "cdap", frozenset({"root"}))

@@ -173,7 +173,9 @@ def test_a_policy_of_the_predecessor_ends_where_it_means(tmp_path: Path, capsys:
     old["resources"]["dataset"]["isExcludes"] = True
     out = tmp_path / "after.json"
     assert main([*written(tmp_path, old), "--out", str(out)]) == ExitCode.NO
-    assert "policy `old` ends at its namespace, without dataset" in " ".join(capsys.readouterr().out.split())
+    assert "old resources rewrite it ends at its namespace, without dataset" in " ".join(
+        capsys.readouterr().out.split()
+    )
     (after,) = json.loads(out.read_text(encoding="utf-8"))["policies"]
     assert set(after["resources"]) == {"instance", "namespace"}
     assert main(["policies", "lint", "--propose", "--policies", str(out)]) == ExitCode.OK

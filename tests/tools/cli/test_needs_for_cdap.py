@@ -14,6 +14,7 @@ from ranger_cdap.cli.main import main
 from ranger_cdap.config import Secret, load_settings
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from tests.cdap.checks.test_replay import RECORDED, is_for_a_type_of_cdap
+from tests.cli.fixtures import download
 from tests.cli.live_ranger import PASSWORD, grant
 
 SERVICE = "cdapdev"
@@ -151,6 +152,54 @@ def test_the_policies_are_a_file_of_policies_and_say_which_alternative_they_are(
     assert run(0, "policies", "lint", "--policies", "needed.json")
     for entity in ("dataset:ns1.kv", "dataset_type:ns1.probeapp.ProbeApp$CustomDs"):
         assert "alice" in run(0, "access", "--entity", entity, "--policies", "needed.json")[0]
+
+
+ZONES = [
+    {"name": name, "services": {SERVICE: {"resources": [{"instance": ["cdap"], **levels}]}}}
+    for name, levels in (("finance", {"namespace": ["ns*"]}), ("lab", {"namespace": ["hr"]}))
+]
+OF_LAB = {"resources": {"instance": {"values": ["cdap"]}, "namespace": {"values": ["hr"]}}, "name": "p"}
+READ_KV = ["needs", "alice", "dataset.get", "dataset:ns1.kv", "--policies"]
+UNKNOWN = "note: no security zones are known here, and a policy outside zones has no effect on an entity in one"
+WITH_ZONES = {
+    # WHICH: the zone of the policy, and the message, if there is one.
+    "zoned.json": ("finance", ""),
+    "policies.json,zones.json": ("finance", ""),
+    "": (None, UNKNOWN),
+    "policies.json": (None, UNKNOWN),
+    "of-lab.json": (None, UNKNOWN),
+    "unreadable.json": (None, "warning: securityZones.odd.resources[0].nothing: "),
+}
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize(("which", "expected"), WITH_ZONES.items(), ids=WITH_ZONES)
+def test_policies_are_in_the_zone_of_their_entity_or_zones_are_said_to_be_unknown(
+    which: str, expected: tuple[str | None, str], run: Run
+) -> None:
+    odd = {"odd": {"zoneName": "odd", "resources": [{"nothing": ["x"]}]}}
+    finance = {"finance": {"zoneName": "finance", "resources": [{"instance": ["cdap"], "namespace": ["ns*"]}]}}
+    for name, content in {
+        "zones.json": ZONES,
+        "policies.json": {"policies": [OF_LAB]},
+        "of-lab.json": {"policies": [{**OF_LAB, "zoneName": "lab"}]},
+        "zoned.json": download([], securityZones=finance),
+        "unreadable.json": download([], securityZones=odd),
+    }.items():
+        Path(name).write_text(json.dumps(content))
+    out, err = run(0, *READ_KV, *filter(None, [which]))
+    (found,) = json.loads(out)["policies"]
+    assert (found.get("zoneName"), UNKNOWN in err) == (expected[0], expected[1] == UNKNOWN)
+    assert expected[1] in err
+    assert bool(err) == bool(expected[1])
+
+
+@pytest.mark.usefixtures("_alone")
+def test_zones_that_cannot_be_read_are_an_error_and_nothing_is_printed(run: Run) -> None:
+    Path("zones.json").write_text(json.dumps(ZONES))
+    for which, said in (("missing.json", "cannot be read"), ("zones.json", "the file holds no policies")):
+        out, err = run(3, *READ_KV, which)
+        assert (out, said in err) == ("", True)
 
 
 # --- with a Ranger Admin ----------------------------------------------------------------------------------------------

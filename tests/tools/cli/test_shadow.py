@@ -20,7 +20,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from ranger_cdap.engine import Decision
 from ranger_cdap.tools.shadow.shadow_report import ShadowReport, gaps
-from tests.cli.fixtures import named
+from tests.cli.fixtures import download, named
 
 KV = "cdap/ns1/kv"
 
@@ -188,6 +188,20 @@ def test_the_policies_are_written_to_a_file(report: Report, tmp_path: Path) -> N
     assert policy["policyLabels"] == ["cdap-plan"]
     assert main(["shadow", "report", "none.jsonl"]) == ExitCode.INVALID_INPUT
     assert main(["shadow", "report", "audit.jsonl", *named(tmp_path), "--out", "no/such/x"]) == ExitCode.INVALID_INPUT
+
+
+def test_a_policy_is_proposed_in_the_zone_of_its_entity(
+    report: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report(ExitCode.NO, record())
+    zones = {"finance": {"zoneName": "finance", "resources": [{"instance": ["cdap"], "namespace": ["ns*"]}]}}
+    for name, more, zone in (("zoned.json", {"securityZones": zones}, "finance"), ("without.json", {}, None)):
+        Path(name).write_text(json.dumps(download([], **more)), encoding="utf-8")
+        words = ["shadow", "report", "audit.jsonl", "--policies", name, "--out", "gaps.json"]
+        assert main(words) == ExitCode.NO
+        (policy,) = json.loads((tmp_path / "gaps.json").read_text(encoding="utf-8"))["policies"]
+        assert policy.get("zoneName") == zone
+        assert ("no security zones are known here" in capsys.readouterr().err) == (zone is None)
 
 
 LINES = st.lists(

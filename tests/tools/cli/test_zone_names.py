@@ -13,6 +13,7 @@ from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.main import main
 from tests.cli.fixtures import Json, download, item, policy
 from tests.engine.fixtures import TAG_ENRICHERS
+from tests.tools.insights.audit_fixtures import line
 
 IN_FIN9 = {"namespace": "fin9", "dataset": "kv"}
 ZONED = {"zoneName": "finance"}
@@ -52,6 +53,7 @@ ROWS: dict[str, tuple[str, str]] = {
     "access --user alice --entity {KV} --ways {FILES}": ("in zone finance", AGAIN_DOCUMENT),
     "policies diff old.json new.json": ("in zone finance", '"zone": "finance"'),
     "policies lint {FILES}": ("10 lost (zone finance)", '"zone": "finance"'),
+    "audit report records.jsonl {FILES}": ("8 again finance 1 alice", '"zone": "finance"'),
     "policies lint --propose {FILES}": ('7 "readers" (zone finance)', "(zone finance)"),
     "policies test wrong.toml {FILES}": (
         'READ on dataset:fin9.kv by policy 8 "again" (zone finance)',
@@ -75,6 +77,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("new.json").write_text(json.dumps(zoned(READERS, AGAIN, CLOSED, LOST)))
     expected = f'[[expect]]\nuser = "alice"\noperation = "dataset.get"\nentity = "{KV}"\nexpected = "denied"\n'
     Path("wrong.toml").write_text(expected)
+    Path("records.jsonl").write_bytes(line(resource="cdap/hr", resType="namespace", evtTime=0, reqUser="alice"))
 
 
 def test_each_command_names_the_zone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ def replayed(policies: Sequence[dict[str, Any]], *records: dict[str, Any]) -> Au
 
 def unused(policies: Sequence[dict[str, Any]], *records: dict[str, Any]) -> list[tuple[Any, ...]]:
     rows = unused_privileges(index_of(policies), replayed(policies, *records), GROUPS, CUTOFF).rows
-    return [(row[0], *row[2:]) for row in rows]
+    return [(row[0], *row[3:]) for row in rows]
 
 
 def test_a_privilege_without_a_recent_use_is_reported_for_each_person_and_item() -> None:
@@ -135,7 +135,7 @@ def test_a_policy_that_decided_nothing_recently() -> None:
     policies = [policy(1, PURCHASES, ["alice"], ["read"]), policy(2, {"namespace": "ns1"}, ["alice"], ["read"])]
     namespace = {"resource": "cdap/ns1", "resType": "namespace"}
     facts = replayed(policies, {"evtTime": RECENT}, {"evtTime": OLD, **namespace})
-    assert unused_policies(index_of(policies), facts, CUTOFF).rows == ((2, "policy 2", OLD),)
+    assert unused_policies(index_of(policies), facts, CUTOFF).rows == ((2, "policy 2", None, OLD),)
 
 
 @settings(max_examples=60, deadline=None)

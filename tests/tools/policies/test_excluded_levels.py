@@ -105,10 +105,20 @@ def test_the_policies_of_the_case_study_become_what_the_page_says() -> None:
     study = [old(one.name, one.resource, one.user) for one in CASE_STUDY]
     found = rewritten(*study)
     assert [one["resources"] for one in found.collection.policies] == [levels(one.effective) for one in CASE_STUDY]
-    assert [str(one) for one in found.done] == [
-        "policy `Alice the Name Spacer` ends at its namespace, without application, program",
-        "policy `Alice the Deployer` ends at its application, without program",
+    assert [(one.name, str(one)) for one in found.done] == [
+        ("Alice the Name Spacer", "it ends at its namespace, without application, program"),
+        ("Alice the Deployer", "it ends at its application, without program"),
     ]
+    zoned = rewritten(*(one | {"zoneName": "finance"} for one in study))
+    assert [one.name for one in zoned.done] == [
+        "Alice the Name Spacer (zone finance)",
+        "Alice the Deployer (zone finance)",
+    ]
+
+
+def test_a_policy_of_a_zone_that_is_left_is_named_with_it() -> None:
+    (left,) = rewritten(old("a", "namespace=ns1 application=!* program=x") | {"zoneName": "finance"}).left
+    assert left.name == "a (zone finance)"
 
 
 NAMESPACE, PLAIN = old("a", "namespace=ns1 application=!* program=!*"), old("b", "namespace=ns1", "bob")
