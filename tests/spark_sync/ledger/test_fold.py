@@ -912,7 +912,7 @@ BEFORE_THE_INVENTORY: dict[str, tuple[str, Life | None, list[State]]] = {
 }
 
 
-def test_what_was_stored_before_an_inventory_is_older_whatever_clock_journalled_its_check() -> None:
+def test_what_was_stored_before_an_inventory_is_older_by_whatever_clock() -> None:
     found = {}
     for name, (text, life, _) in BEFORE_THE_INVENTORY.items():
         check, record = events([text])
