@@ -62,8 +62,10 @@ def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> N
 
 def _is_of_another(policy: Policy, life: Life) -> bool:
     """Return whether a policy with the guid of a life that was never sent is another creator's, as it was written."""
+    if life.written or not life.creator:
+        return False
     named = {(kind, name) for kind, name, *_ in given(policy)}
-    if life.written or not life.creator or len(named) != 1 or ("user", life.creator) in named:
+    if len(named) != 1 or ("user", life.creator) in named:
         return False
     ((_, other),) = named
     return policy.name == as_copy(policy, replace(life, creator=other), life.copy).name
