@@ -41,7 +41,9 @@ def fold(
             end = history.end_of(lives[-1])
             if end is None:
                 return tuple(lives)
-            lives[-1] = ended(lives[-1], end.position, recorded=lives[-1].number in recorded)
+            over = lives[-1] = ended(lives[-1], end.position, recorded=lives[-1].number in recorded)
+            if over.source in NOT_BY_REQUEST and history.is_found_again(over, end.interval):
+                lives += filter(None, [known_life(entity, lives, over.certain)])
         else:
             number = lives[-1].number + 1 if lives else 1
             new = history.begun(number, lives) or provisional
@@ -91,12 +93,16 @@ class _Claim:
 
 @dataclass(frozen=True, slots=True)
 class _EntityFold:
-    """The knowledge about an entity, under the settings."""
+    """The knowledge about an entity, under the settings.
+
+    `absent`: when an inventory did not list it. One that found a life which is to be decided again added none.
+    """
 
     entity: EntityId
     evidence: Evidence
     absences: Absences
     settings: FoldSettings
+    absent: int | None
 
     @classmethod
     def of(
@@ -105,7 +111,10 @@ class _EntityFold:
         evidence = evidence_of(entity, events, settings)
         listed = next((life for life in reversed(lives) if life.source in NOT_BY_REQUEST), None)
         versions = None if listed is None else Listed(listed.begun.time, _versions(listed))
-        return cls(entity, evidence, absences_of(entity, evidence, settings, versions), settings)
+        taken = settings.baseline
+        was_there = taken is not None and bool(lives) and _is_provisional(lives[-1]) and lives[-1].begun.time <= taken
+        absences = absences_of(entity, evidence, settings, versions)
+        return cls(entity, evidence, absences, settings, None if was_there else taken)
 
     def begun(self, number: int, before: Sequence[Life]) -> Life | None:
         """Return the next life; `None` if no request can begin one yet."""
@@ -158,6 +167,11 @@ class _EntityFold:
         begun = self._interval_of(life)
         return next((proof for proof in self.absences.proofs if self._is_after(life, begun, proof.interval)), None)
 
+    def is_found_again(self, life: Life, deleted: Interval) -> bool:
+        """Return whether an inventory found the entity after that, as it found the one whose grant was adopted."""
+        found = Interval.stated(life.certain)
+        return life.begun.time < life.certain and not found.precedes(deleted, self.settings.skew)
+
     def _is_after(self, life: Life, begun: Interval, deleted: Interval) -> bool:
         """Return whether a deletion came after the beginning of a life: with certainty if a request began it.
 
@@ -174,9 +188,8 @@ class _EntityFold:
         among three, and no request may begin two lives.
         """
         ends = [life.ended for life in before if life.ended is not None]
-        taken = self.settings.baseline
         if not ends:
-            return [] if taken is None else [Interval.stated(taken)]
+            return [] if self.absent is None else [Interval.stated(self.absent)]
         return [self._absent_at(end) for end in ends]
 
     def _absent_at(self, end: Position) -> Interval:

@@ -116,7 +116,8 @@ class Life:
     """A row of the ledger; its key is (entity, number). Numbers begin at 1 and are never reused.
 
     `creator`: its owner; `None` if the baseline found it. `source`, `event`: the event that says so. `begun`, `ended`:
-    positions in the order of events; `certain`: when its first successful request was over (epoch milliseconds).
+    positions in the order of events; `certain`: when its first successful request was over, or
+    when an inventory found the entity of a grant that was adopted (epoch milliseconds).
     `accesses`: the access types the creator is to get; `applied`: those our policy gives them; `written`: its content
     as sent (SHA-256). `policy_id`, `policy_version`: that policy as it was last seen, -1 for none; its deletion by a
     person counts as a version.

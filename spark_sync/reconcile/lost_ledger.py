@@ -94,4 +94,5 @@ def forget_undecided(ledger: DeltaLedger) -> None:
 
 def _forgotten(life: Life) -> Life:
     nothing = {"creator": None, "accesses": (), "terms": None, "candidates": (), "former": "", "revoke": False}
-    return life.become(State.KNOWN, **WITHOUT_GRANT, **nothing, taken="", reason=FORGOTTEN)
+    found = {"source": "", "event": ""}  # as one that an inventory found: no request is to decide it again
+    return life.become(State.KNOWN, **WITHOUT_GRANT, **nothing, **found, taken="", reason=FORGOTTEN)

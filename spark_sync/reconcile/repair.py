@@ -118,7 +118,8 @@ def _adopt(finding: DriftFinding) -> Rows | None:
             return None
         # One found by an inventory began before it: a deletion that is read later may have been its end.
         begun = known.begun if known.begun.source else min(known.begun, _since(finding))
-        life, former = replace(known, begun=begun), dict[int, Life]()
+        found = facts.taken if facts.listed else 0
+        life, former = replace(known, begun=begun, certain=found), dict[int, Life]()
     else:
         # The policy of a later life is only sent after the earlier life has ended.
         if facts.current.number in facts.policies or facts.listed is False:

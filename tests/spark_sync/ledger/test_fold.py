@@ -942,3 +942,32 @@ def test_a_new_inventory_hides_no_rival() -> None:
     decided = fold(DATASET, told[:2], [], JOURNALLED)
     found = fold(DATASET, told, decided, replace(JOURNALLED, baseline=INVENTORY))
     assert [(life.state, life.candidates) for life in found] == [(State.CONTESTED, ("alice", "bob"))]
+
+
+def test_a_new_inventory_leaves_a_contested_entity_to_nobody() -> None:
+    """It lists the entity, which has a life already, so it adds none: that does not say that the entity was absent."""
+    told = events(["alice+ 110-115", "bob+ 112-117 p2"])
+    decided = fold(DATASET, told, [], JOURNALLED)
+    assert known_life(DATASET, decided, 5_000) is None
+    settings = replace(JOURNALLED, baseline=5_000)
+    found = fold(DATASET, events(["alice+ 110-115", "bob+ 112-117 p2", "mallory+ 6000-6005"]), decided, settings)
+    assert [(life.state, life.creator) for life in found] == [(State.CONTESTED, None)]
+
+
+ADOPTED = replace(ALICES, begun=Position(0, False, "", ""), source="", event="", certain=INVENTORY)
+AFTER_ADOPTION: dict[str, tuple[list[str], list[str]]] = {
+    "gone before, and found": (["root- 110-115", "mallory+ 6000-6005"], ["1 alice 0-115 closing", "2 - 50001- known"]),
+    "gone since": (["root- 60000-60005"], ["1 alice 0-60005 closing"]),
+    "gone since, and made anew": (
+        ["root- 60000-60005", "bob+ 70000-70005"], ["1 alice 0-60005 closing", "2 bob 70000- pending"]
+    ),
+}  # fmt: skip
+
+
+def test_what_an_inventory_found_after_the_end_of_an_adopted_grant_is_nobodys() -> None:
+    """Its ledger went back, and event files may be gone: who made the entity anew before the inventory is unknown."""
+    far = replace(
+        JOURNALLED, baseline=INVENTORY, journals={JOURNAL: AHEAD}, horizons={JOURNAL: AHEAD}, until=AHEAD, latest=AHEAD
+    )
+    found = {name: lives(*told, settings=far, decided=[ADOPTED]) for name, (told, _) in AFTER_ADOPTION.items()}
+    assert found == {name: wanted for name, (_, wanted) in AFTER_ADOPTION.items()}
