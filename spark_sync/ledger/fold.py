@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.inventory import MARGIN
 from spark_sync.ledger.absence import Absence, Absences, Listed, absences_of, counts, is_doubtful
 from spark_sync.ledger.event import EntityEvent, Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
@@ -95,14 +96,14 @@ class _Claim:
 class _EntityFold:
     """The knowledge about an entity, under the settings.
 
-    `absent`: when an inventory did not list it. One that found a life which is to be decided again added none.
+    `decides_again`: an inventory that listed it may have found a life that is to be decided again, and added none.
     """
 
     entity: EntityId
     evidence: Evidence
     absences: Absences
     settings: FoldSettings
-    absent: int | None
+    decides_again: bool
 
     @classmethod
     def of(
@@ -111,15 +112,14 @@ class _EntityFold:
         evidence = evidence_of(entity, events, settings)
         listed = next((life for life in reversed(lives) if life.source in NOT_BY_REQUEST), None)
         versions = None if listed is None else Listed(listed.begun.time, _versions(listed))
-        taken = settings.baseline
-        was_there = taken is not None and bool(lives) and _is_provisional(lives[-1]) and lives[-1].begun.time <= taken
         absences = absences_of(entity, evidence, settings, versions)
-        return cls(entity, evidence, absences, settings, None if was_there else taken)
+        return cls(entity, evidence, absences, settings, bool(lives) and _is_provisional(lives[-1]))
 
     def begun(self, number: int, before: Sequence[Life]) -> Life | None:
         """Return the next life; `None` if no request can begin one yet."""
         floor = self._floor(before)
-        claims = [self._claim(first, floor) for first in self.evidence.creations if self._can_begin(first, floor)]
+        creations = [(first, self._absent(first, floor, before)) for first in self.evidence.creations]
+        claims = [self._claim(first, absent) for first, absent in creations if self._can_begin(first, floor, absent)]
         best = min(claims, key=lambda claim: (claim.creator is None, claim.first.position), default=None)
         return self._life(number, best) if best else None
 
@@ -154,9 +154,7 @@ class _EntityFold:
         first = self._first_of(life)
         if first is None or life.state is State.KNOWN:
             return self._with_doubts(life, self._interval_of(life))
-        # An inventory since then found it, or its end is known by an event.
-        floor = [interval for interval in self._floor(before) if not first.was_over(interval, self.settings.skew)]
-        claim = self._claim(first, floor)
+        claim = self._claim(first, self._absent(first, self._floor(before), before))
         owner = life.former or life.creator or ""
         if claim.creator == owner:
             return self._with_doubts(life, first.interval)
@@ -188,9 +186,21 @@ class _EntityFold:
         among three, and no request may begin two lives.
         """
         ends = [life.ended for life in before if life.ended is not None]
+        taken = self.settings.baseline
         if not ends:
-            return [] if self.absent is None else [Interval.stated(self.absent)]
+            return [] if taken is None else [Interval.stated(taken)]
         return [self._absent_at(end) for end in ends]
+
+    def _absent(self, first: EntityRequest, floor: Sequence[Interval], before: Sequence[Life]) -> Sequence[Interval]:
+        """Return when the entity was absent before a request: by its former lives, else by what the baseline lists.
+
+        That is listed `MARGIN` after the time from which the baseline counts: an entity may have ended in between.
+        """
+        taken = self.settings.baseline
+        if before or taken is None or self.decides_again:
+            return floor if before else []
+        listed = Interval.stated(taken + MARGIN)
+        return [listed] if listed.precedes(first.interval, self.settings.skew) else []
 
     def _absent_at(self, end: Position) -> Interval:
         # What ended a life may prove nothing now: a creation that came later, or the lagging watermark of another
@@ -204,11 +214,11 @@ class _EntityFold:
             Interval.stated(end.time) if end.source in (*NOT_BY_REQUEST, RECONCILED) else Interval(end.time, end.time)
         )
 
-    def _can_begin(self, request: EntityRequest, floor: Sequence[Interval]) -> bool:
+    def _can_begin(self, request: EntityRequest, floor: Sequence[Interval], absent: Sequence[Interval]) -> bool:
         settings = self.settings
         confirmed = request.checked and any(
             request.interval.precedes(answer.interval, settings.skew)
-            and self._creators_until(answer, self._past(request.interval, floor)) <= request.users
+            and self._creators_until(answer, self._past(request.interval, absent)) <= request.users
             for answer in self.evidence.exists
         )
         return (

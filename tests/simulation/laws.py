@@ -117,6 +117,8 @@ def _clean_creations_are_granted(simulation: Simulation) -> Iterator[str]:
     """
     if simulation.scenario.deployment is Deployment.RECORDLESS and not is_confirmed(simulation):
         return
+    if simulation.scenario.inventories:  # what one finds that is not decided yet is nobody's
+        return
     for entity, found in simulation.cdap.alive.items():
         request = found.request
         if request is None or request.act is Act.UPLOAD or _is_troubled(simulation, entity):

@@ -54,6 +54,7 @@ class Restores(Simulation):
 
     def __init__(self, seed: int) -> None:
         super().__init__(draw(seed))
+        self.scenario.inventories = []  # a new inventory is taken where the job says so
         before = self.pipeline
         self.pipeline = ComparingPipeline(before.settings, before.killer, before.zones, before.look_up)
         self.pipeline.ledger = Ledger(before.killer)

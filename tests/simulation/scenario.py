@@ -86,7 +86,8 @@ class Scenario:
     `edge`: a log of higher rank than the router's, which then names any user of a pool. `silent`: for how long at most
     a service may publish nothing. `steps`: when the clock of CDAP's host is set, and by how much. `stepwise`: CDAP
     deletes what is in a namespace step by step, and checks each entity. `zones`: what grants do when an administrator
-    makes or changes security zones, at the times `zone_changes`; `None`: nobody does.
+    makes or changes security zones, at the times `zone_changes`; `None`: nobody does. `inventories`: when people enter a
+    new one.
     """
 
     seed: int
@@ -114,6 +115,7 @@ class Scenario:
     zones: Literal["ask", "follow"] | None = None
     zone_changes: list[int] = field(default_factory=list)
     known: tuple[EntityId, ...] = ()
+    inventories: list[int] = field(default_factory=list)
     loss: float = 0.0
     garbage: float = 0.0
     repeat: float = 0.0
@@ -175,7 +177,15 @@ def draw(seed: int) -> Scenario:
     _set_clock_ahead(random.Random(f"ahead {seed}"), scenario)
     _refuse(random.Random(f"refuse {seed}"), scenario)
     _draw_zones(random.Random(f"zones {seed}"), scenario)
+    _draw_inventories(random.Random(f"inventories {seed}"), scenario)
     return scenario
+
+
+def _draw_inventories(rng: random.Random, scenario: Scenario) -> None:
+    """People enter a new inventory now and then; one is dated five minutes back, more than clocks may differ by."""
+    if rng.random() < 0.15 and scenario.skew <= 5 * MINUTE and not scenario.stepwise:
+        span = scenario.end - START
+        scenario.inventories = sorted(START + rng.randrange(span) for _ in range(rng.randint(1, 3)))
 
 
 def _draw_zones(rng: random.Random, scenario: Scenario) -> None:

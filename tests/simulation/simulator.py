@@ -130,6 +130,8 @@ class Simulation:
             self.at(at, lambda: self.happened.update(["clock set"]))
         for at in scenario.zone_changes:
             self.at(at, self._change_zone)
+        for at in scenario.inventories:
+            self.at(at, self._take_inventory)
         for at in scenario.restarts:
             self.at(at, self._restart)
         for forgery in scenario.forgeries:
@@ -195,6 +197,12 @@ class Simulation:
             self.streams[name].read |= lines
         self.history.append((self.now, self.pipeline.ranger.grants()))
         self._note_doubts(held)
+
+    def _take_inventory(self) -> None:
+        self.happened["inventory"] += 1
+        found = {entity: tuple(sorted(known.versions)) for entity, known in self.cdap.alive.items() if known.versions}
+        taken = self.now - 5 * MINUTE + self.scenario.sync_offset
+        self.pipeline.ledger.enter_baseline(taken, tuple(self.cdap.alive), found)
 
     def _note_owners(self) -> None:
         for key, life in self.pipeline.ledger.rows.items():

@@ -65,6 +65,7 @@ def _run_together(scenarios: Sequence[Scenario]) -> None:
         scenario.runs = [START + (end - START) * n // RUNS for n in range(1, RUNS + 1)]
         scenario.kills = {}
         scenario.zones, scenario.zone_changes = None, []  # those of one Ranger, not of the tables
+        scenario.inventories = []
         scenario.sync_offset = 0
         scenario.service_offsets = [0, 700]
 

@@ -26,7 +26,7 @@ EVENTS = (
     *(deployment.value for deployment in Deployment),
     *("creation", "deletion", "recreation", "overlap", "200 for what exists", "lost record", "repeated record"),
     *("rejected line", "forgery", "restart", "clock ahead", "request without end", "confirmation", "kill"),
-    *("late evidence: contested", "late evidence: suspended"),
+    *("late evidence: contested", "late evidence: suspended", "inventory"),
     *(f"zone {move}" for move in ("made", "changed", "renamed", "replaced", "deleted", "moved")),
 )
 """What must happen in some of the seeds, for the simulation to say anything about it."""
