@@ -198,6 +198,12 @@ ODD_TAGS: list[tuple[Any, Any, dict[str, str | None], tuple[bool, bool]]] = [
         (True, False),
     ),
     (
+        {"serviceResources": [{"id": 7, "resourceElements": on(hall="h", lamp="s")}]},
+        [tagged(5, "SECRET", DENY)],
+        {"ranger": "so it has no tags", "safe": "so its tags apply to all resources it may cover, for denials only"},
+        (False, False),
+    ),
+    (
         {"serviceResources": [{"id": 7, "resourceElements": {}}]},
         [tagged(5, "SECRET", [], DENY)],
         {
