@@ -52,6 +52,11 @@ def policy_text(policy_id: int | None, name: str = "", zone: str | None = "", ve
     return f"policy {policy_id}" + (f' "{name}"' if name else "") + (f" ({more})" if more else "")
 
 
+def name_text(name: str, zone: str | None) -> str:
+    """Return `readers (zone finance)`; outside zones the name alone."""
+    return f"{name} (zone {zone})" if zone else name
+
+
 class Policy(Document):
     """A policy; `id` and `version` are None before Ranger Admin has assigned them.
 

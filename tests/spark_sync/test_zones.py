@@ -16,7 +16,7 @@ from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cli.main import main
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import AccessRequest, PolicyEngine
-from ranger_cdap.errors import AccessForbidden
+from ranger_cdap.errors import AccessForbidden, RequestRejected
 from ranger_cdap.ranger.client.responses import AdminResponse, to_error
 from ranger_cdap.ranger_model.decode import decode_service_policies
 from ranger_cdap.ranger_model.document import replaced
@@ -413,6 +413,29 @@ def test_a_killed_move_is_finished_by_the_next_run(estate: Estate) -> None:
     estate.run(zones="follow")
     assert estate.check() == {*INSIDE}
     assert {zone: len(found) for zone, found in estate.policies().items()} == {estate.finance: 3}
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_what_a_killed_move_wrote_goes_if_a_person_took_the_right_or_says_why_not(
+    estate: Estate, refused: bool
+) -> None:
+    estate.record(*created(DATASET))
+    estate.run()
+    estate.zone(estate.finance)
+    with suppress(KeyboardInterrupt):
+        after = Watched(estate.ranger.sync, after=lambda name, _: kill(name == "create_policy"))
+        estate.run(zones="follow", ranger=after)
+    (outside,), (inside,) = estate.policies()[""], estate.policies()[estate.finance]
+    estate.ranger.admin.update_policy(replaced(outside, policy_items=[item("bob", *ALL)]))
+
+    def refuse(name: str, _: int) -> None:
+        if refused and name in ("delete_policy", "update_policy"):
+            raise RequestRejected("not today", status=400)
+
+    estate.run(zones="follow", ranger=Watched(estate.ranger.sync, before=refuse))
+    (found,) = estate.lives().values()
+    assert (found.state, "not today" in found.reason) == (State.BLOCKED, refused), found
+    assert (inside in estate.policies().get(estate.finance, [])) is refused
 
 
 def kill(now: bool) -> None:

@@ -26,7 +26,7 @@ from ranger_cdap.expressions import ScriptCondition, has_engine
 from ranger_cdap.plugins.manager import engine_options, plugin_manager
 from ranger_cdap.ranger.refresh.documents import Documents, compile_set
 from ranger_cdap.ranger_model.decode import decode_service_policies, decode_user_store
-from ranger_cdap.ranger_model.policy import PolicyItemCondition
+from ranger_cdap.ranger_model.policy import PolicyItemCondition, name_text
 from ranger_cdap.tools.cli.audit_report import RECORDS, read_audit
 from ranger_cdap.tools.cli.lint_proposals import show_least, show_proposals
 from ranger_cdap.tools.policies.lint import KnownPrincipals, LintContext, LintFinding, lint
@@ -167,8 +167,7 @@ def _lacks_attributes(
 
 def _policy(one: Problem | LintFinding, zones: _Zones) -> str:
     number = "" if one.policy_id is None else str(one.policy_id)
-    zone = f" (zone {zones[one.policy_id]})" if one.policy_id in zones else ""
-    return f"{number} {one.policy_name}{zone}".strip()
+    return name_text(f"{number} {one.policy_name}".strip(), zones.get(one.policy_id))
 
 
 def _document(one: Problem | LintFinding, zones: _Zones) -> dict[str, object]:

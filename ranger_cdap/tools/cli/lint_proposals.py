@@ -60,9 +60,11 @@ def show_proposals(
     if not _decide_alike(engine, compared_engine(msgspec.structs.replace(documents, policies=remaining), service)):
         invocation.messages.print("error: the policies that remain decide otherwise; nothing is written")
         return ExitCode.ERROR
-    rows = [_row(one.name, "resources", "rewrite", str(one)) for one in rewritten.done]
-    rows += [_row(one.name, "resources", "by hand", str(one)) for one in rewritten.left]
-    rows += map(_redundant, found.principals)
+    rows = [
+        *(_row(one.name, "resources", "rewrite", str(one)) for one in rewritten.done),
+        *(_row(one.name, "resources", "by hand", str(one)) for one in rewritten.left),
+        *map(_redundant, found.principals),
+    ]
     notes = [("not decided, and so not shown", found.undecided)]
     if inventory is not None:
         entities = read_entities(inventory, instance=instance, now=now)
@@ -101,9 +103,9 @@ def show_least(invocation: Invocation, read: AuditRead, out: Path | None) -> Exi
         "left_out": [{"reason": why, "accesses": times} for why, times in found.left_out],
         "impact": counts,
     }
-    lines = [f"left out: {times:,} accesses: {why}" for why, times in found.left_out]
-    lines.append(
-        f"{len(found.policies):,} policies allow what was allowed and used; rights that go: {counts['lost']:,}"
+    lines = (
+        *(f"left out: {times:,} accesses: {why}" for why, times in found.left_out),
+        f"{len(found.policies):,} policies allow what was allowed and used; rights that go: {counts['lost']:,}",
     )
     invocation.show(document, lines)
     _next(invocation, out)
@@ -115,8 +117,10 @@ def _row(policy: str, place: str, kind: str, what: str) -> Row:
 
 
 def _redundant(one: RedundantPrincipal) -> Row:
-    given_by = "; ".join(one.given_by) or "nothing: it has no effect"
-    what = f"{one.principal}: {', '.join(one.accesses)} on {'; '.join(one.resources)}; given by {given_by}"
+    what = (
+        f"{one.principal}: {', '.join(one.accesses)} on {'; '.join(one.resources)};"
+        f" given by {'; '.join(one.given_by) or 'nothing: it has no effect'}"
+    )
     return _row(policy_text(one.policy_id, one.policy_name, one.zone), f"item {one.item}", "remove", what)
 
 
@@ -142,8 +146,11 @@ def _next(invocation: Invocation, out: Path | None) -> None:
 
 def _grant_ids(download: bytes) -> frozenset[int]:
     """Return the ids of the grants of the sync job, which writes them again."""
-    policies = map(msgspec.json.decode, decode_service_policies(download).policies or ())
-    return frozenset(one["id"] for one in policies if isinstance(one, dict) and "id" in one and is_creators_policy(one))
+    return frozenset(
+        one["id"]
+        for one in map(msgspec.json.decode, decode_service_policies(download).policies or ())
+        if isinstance(one, dict) and "id" in one and is_creators_policy(one)
+    )
 
 
 def _removals(found: tuple[RedundantPrincipal, ...]) -> Mapping[int, list[ItemPrincipal]]:

@@ -23,7 +23,6 @@ from ranger_cdap.cli.parameters import ENTITY_TYPE, PROFILE
 from ranger_cdap.cli.policy_files import WHICH, WHICH_HELP, PolicyFiles
 from ranger_cdap.errors import InvalidInput, suggestion
 from ranger_cdap.ranger.files.strict_text import write_json
-from ranger_cdap.tools.analysis.policy_zones import PolicyZones
 from ranger_cdap.tools.cli.known_zones import known_zones
 from ranger_cdap.tools.cli.needs_text import PlannedOperation
 from ranger_cdap.tools.cli.operations_text import OperationText, lines
@@ -116,10 +115,13 @@ def _list_operations(invocation: Invocation, profile: str, kind: str | None) -> 
     if invocation.as_json:
         invocation.print_json([_document(line) for line in shown])
         return
-    rows = [
-        [line.operation, line.needs_in_lines, line.given, "\n".join(line.requirements), line.remark] for line in shown
-    ]
-    invocation.print_table(["operation", "needs", "gives", "requirements", "remark"], rows)
+    invocation.print_table(
+        ["operation", "needs", "gives", "requirements", "remark"],
+        [
+            [line.operation, line.needs_in_lines, line.given, "\n".join(line.requirements), line.remark]
+            for line in shown
+        ],
+    )
 
 
 def _document(line: OperationText) -> dict[str, object]:
@@ -134,8 +136,7 @@ def _planned(
     rules = AuthorizationConfig.of(invocation.settings)
     row = rules.options.applied_to(rules.profile.operation(asked.operation))
     asks = (row, asked.entity, asked.user, rules.with_master(asked.context), rules.options)
-    paths = _paths(row, recorded)
-    more = additional_privileges(rules.profile, *asks, paths=paths) if for_cdap else None
+    more = additional_privileges(rules.profile, *asks, paths=_paths(row, recorded)) if for_cdap else None
     return PlannedOperation(row, asked.context, plan(*asks), more)
 
 
@@ -174,13 +175,11 @@ def _policies(
         invocation.messages.print(f"note: alternative {chosen + 1} of {count}{why}")
     for note in planned.notes:
         invocation.messages.print(f"note: {note}")
-    return needed_policies(planned.rights(chosen), invocation.settings.cdap.instance, _zones(invocation, files))
-
-
-def _zones(invocation: Invocation, files: PolicyFiles) -> PolicyZones | None:
     engine = None
     if files != _NONE:
         with usable(Path(str(files))):
             found = files.read(invocation, invocation.messages.print, listed=True)
             engine = Decider.of_documents(found, invocation.settings).snapshot.engine
-    return known_zones(invocation, files, engine)
+    return needed_policies(
+        planned.rights(chosen), invocation.settings.cdap.instance, known_zones(invocation, files, engine)
+    )

@@ -29,8 +29,9 @@ def print_report(
             continue
         invocation.console.print(f"{change.value}: {sum(row.count for row in those)}")
         decisive = "missing" if change is ShadowChange.DENIED else "allowed by"
-        columns = ["user", "operation", decisive, "count", "last (UTC)", "now"]
-        invocation.print_table(columns, [_texts(row) for row in those[:_SHOWN]])
+        invocation.print_table(
+            ["user", "operation", decisive, "count", "last (UTC)", "now"], [_texts(row) for row in those[:_SHOWN]]
+        )
         if (more := len(those) - _SHOWN) > 0:
             invocation.console.print(f"and {more} more rows; --json has them all")
         invocation.console.print()
@@ -54,9 +55,8 @@ def print_report(
     for one in found.places[:_SHOWN]:
         invocation.messages.print(f"warning: {one}: not {source.record}{f': {one.reason}' if one.reason else ''}")
     if policies:
-        count = len(policies)
         invocation.console.print(
-            f"policies that would close the gaps: {count} (`--out FILE`, then `policies apply FILE`)"
+            f"policies that would close the gaps: {len(policies)} (`--out FILE`, then `policies apply FILE`)"
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.pattern import recorded_pattern
+from ranger_cdap.ranger_model.policy import name_text
 from ranger_cdap.tools.insights.facts import AuditFacts, Use
 from ranger_cdap.tools.insights.privileges import Members, held_privileges
 from ranger_cdap.tools.insights.request import OTHER_PRIVILEGE
@@ -83,5 +84,4 @@ def stopped_users(
 
 
 def _names(index: PolicyIndex, ids: Iterable[int]) -> list[str]:
-    found = (index.policies[id_] for id_ in sorted(ids))
-    return [f"{one.name} (zone {one.zone_name})" if one.zone_name else one.name for one in found]
+    return [name_text(index.policies[id_].name, index.policies[id_].zone_name) for id_ in sorted(ids)]

@@ -136,8 +136,12 @@ def unused_privileges(
         unused = {access: time for access, time in times.items() if time is None or time < cutoff}
         if unused:
             last = max((time for time in unused.values() if time is not None), default=None)
-            place = (policy_id, held.policy.name, held.policy.zone_name or None, held.item)
-            rows.append((*place, held.person, held.through, tuple(unused), last))
+            rows.append(
+                (
+                    *(policy_id, held.policy.name, held.policy.zone_name or None, held.item),
+                    *(held.person, held.through, tuple(unused), last),
+                )
+            )
     return InsightTable(
         "unused_privileges",
         "Privileges not used",

@@ -33,9 +33,10 @@ class Replayer:
         if isinstance(request, str):
             return Redecided(None, reason=request)
         decision = self._engine.evaluate(request)
-        if decision.reason == NO_ZONES_KNOWN:
-            return Redecided(None, reason=NO_ZONES_KNOWN)
-        return Redecided(is_allowed(decision), decision.policy_id)
+        is_open = decision.reason == NO_ZONES_KNOWN
+        return (
+            Redecided(None, reason=NO_ZONES_KNOWN) if is_open else Redecided(is_allowed(decision), decision.policy_id)
+        )
 
 
 def changed_rows(

@@ -21,7 +21,7 @@ from ranger_cdap.ranger.changes.step import Json
 from ranger_cdap.ranger.changes.transfer import policy_key, portable
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger_model.decode import decode_policy
-from ranger_cdap.ranger_model.policy import Policy, PolicyResource
+from ranger_cdap.ranger_model.policy import Policy, PolicyResource, name_text
 from ranger_cdap.ranger_model.service_def import ServiceDef
 
 _MERGED: Final = ("policyItems", "denyPolicyItems")
@@ -80,7 +80,7 @@ def rewrite(collection: PolicyCollection) -> Rewritten:
     done: list[Rewriting] = []
     left: list[LeftAsItIs] = []
     for policy in collection.policies:
-        name, dropped = _named(policy), _dropped(_decoded(policy), model)
+        name, dropped = name_text(str(policy.get("name")), policy.get("zoneName")), _dropped(_decoded(policy), model)
         if dropped is None:
             continue
         if reason := _obstacle(policy, dropped, ends):
@@ -99,11 +99,6 @@ def rewrite(collection: PolicyCollection) -> Rewritten:
         else:
             left.append(LeftAsItIs(name, f"Ranger accepts no second policy on the resource of `{other.get('name')}`"))
     return Rewritten(replace(collection, policies=tuple(kept.values())), tuple(done), tuple(left))
-
-
-def _named(policy: Json) -> str:
-    zone, name = policy_key(policy)
-    return f"{name} (zone {zone})" if zone else str(name)
 
 
 @dataclass(frozen=True, slots=True)

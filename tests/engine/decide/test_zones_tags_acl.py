@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert
 
 from ranger_cdap.engine import AccessRequest, EngineOptions, RequestTag, Verdict
+from ranger_cdap.engine.decide.tags import service_def_for_component
 from ranger_cdap.engine.model.request import MatchingScope
+from ranger_cdap.ranger_model.service_def import ServiceDef
 from tests.engine.fixtures import RANGER, SAFE, TAG_ENRICHERS, asks, engine, item, on, policy
 
 ALICE = item("alice", "read")
@@ -162,6 +165,120 @@ def test_an_unknown_tag_is_told_with_its_effect(fields: Any, options: EngineOpti
     tags = {**TAGS, "resourceToTagIds": {"7": [1]}, **fields}
     judge = engine(ABOVE, options=options, **{**linked(), "tags": tags})
     assert [problem.message for problem in judge.problems] == [message]
+
+
+ODD_PERIOD = [{"startTime": "soon", "timeZone": "Nowhere/At/All"}]
+ODD_TAGS: list[tuple[Any, Any, dict[str, str | None], tuple[bool, bool]]] = [
+    # what is odd, the policies, by mode: the message or None, and whether alice's READ is allowed
+    (
+        {"tags": {"1": {"type": "SECRET", "validityPeriods": ODD_PERIOD}}},
+        [tagged(5, "SECRET", DENY)],
+        {"ranger": None, "safe": "so tag `SECRET` only denies, at any time"},
+        (True, False),
+    ),
+    (
+        {"tags": {"1": {"type": "SECRET", "validityPeriods": ODD_PERIOD}}},
+        [tagged(5, "SECRET", [], DENY)],
+        {"ranger": None, "safe": "so tag `SECRET` only denies, at any time"},
+        (False, False),
+    ),
+    (
+        {"serviceResources": [{"resourceElements": on(hall="h", shelf="s")}]},
+        [tagged(5, "SECRET", [], DENY)],
+        {
+            "ranger": "its tags are unknown without an id: it has no tags",
+            "safe": "it may have any tag, for denials only",
+        },
+        (True, False),
+    ),
+    (
+        {"serviceResources": [{"id": 7, "resourceElements": on(hall="h", lamp="s")}]},
+        [tagged(5, "SECRET", [], DENY)],
+        {"ranger": "so it has no tags", "safe": "so its tags apply to all resources it may cover, for denials only"},
+        (True, False),
+    ),
+    (
+        {"serviceResources": [{"id": 7, "resourceElements": on(hall="h", lamp="s")}]},
+        [tagged(5, "SECRET", DENY)],
+        {"ranger": "so it has no tags", "safe": "so its tags apply to all resources it may cover, for denials only"},
+        (False, False),
+    ),
+    (
+        {"serviceResources": [{"id": 7, "resourceElements": {}}]},
+        [tagged(5, "SECRET", [], DENY)],
+        {
+            "ranger": "it has no levels, so it has no tags",
+            "safe": "it has no levels, so its tags apply to all resources",
+        },
+        (True, False),
+    ),
+    (
+        {"tags": {"1": {"type": ""}}},
+        [tagged(5, "SECRET", [], DENY)],
+        {"ranger": "every tag policy applies to it", "safe": "it may be any tag, for denials only"},
+        (False, False),
+    ),
+    (
+        {"tags": {"1": {"type": ""}}},
+        [tagged(5, "SECRET", DENY)],
+        {"ranger": "every tag policy applies to it", "safe": "it may be any tag, for denials only"},
+        (True, False),
+    ),
+    (
+        {"tags": {}},
+        [tagged(5, "SECRET", [], DENY)],
+        {"ranger": "it is ignored", "safe": "it may be any tag, for denials only"},
+        (True, False),
+    ),
+]
+
+
+@pytest.mark.parametrize("mode", [RANGER, SAFE], ids=["ranger", "safe"])
+@pytest.mark.parametrize(("odd", "policies", "messages", "allowed"), ODD_TAGS)
+def test_odd_tags_are_read_as_java_does_or_count_against_the_user(
+    odd: Any, policies: Any, messages: dict[str, str | None], allowed: tuple[bool, bool], mode: EngineOptions
+) -> None:
+    tags = {**TAGS, "resourceToTagIds": {"7": [1]}, **odd}
+    others = [ABOVE] if not policies[0]["policyItems"] else []
+    judge = engine(*others, options=mode, **{**linked(*policies), "tags": tags})
+    said, message = [problem.message for problem in judge.problems], messages[mode.compatibility]
+    assert (len(said), all((message or "") in one for one in said)) == (message is not None, True), said
+    decided = judge.evaluate(asks(SHELF, access_time=1_700_000_000_000))
+    assert decided.allowed is allowed[mode is SAFE]
+
+
+def test_tags_of_a_request_are_those_of_the_other_source_and_deny_only() -> None:
+    given = (RequestTag(type="GIVEN"),)
+    for mode, decided in ((RANGER, (True, False)), (SAFE, (False, False))):
+        judge = engine(ABOVE, options=mode, **linked(tagged(5, "GIVEN", [], DENY)))
+        assert judge.evaluate(asks(SHELF, tags=given)).allowed is decided[0]
+        judge = engine(options=mode, **linked(tagged(5, "GIVEN", DENY)))
+        assert judge.evaluate(asks(SHELF, tags=given)).allowed is decided[1]
+
+
+def test_a_tag_service_has_the_access_types_of_a_component_without_its_name() -> None:
+    of_all, of_shop = (
+        {"name": "read", "impliedGrants": ["shop:write"]},
+        {"name": "shop:own", "impliedGrants": ["hive:x"]},
+    )
+    definition = convert(
+        {
+            "name": "tag",
+            "accessTypes": [of_all, of_shop, {"name": "hive:read"}],
+            "markerAccessTypes": [
+                {"name": "shop:_ALL", "impliedGrants": ["shop:own", "hive:own", "read"]},
+                {"name": "hive:_ALL", "impliedGrants": ["hive:own"]},
+                {"name": "_READ", "impliedGrants": ["shop:read", "hive:read"]},
+            ],
+        },
+        ServiceDef,
+    )
+    found = service_def_for_component(definition, "shop")
+    assert [(one.name, one.implied_grants) for one in found.access_types] == [("read", ["write"]), ("own", [])]
+    assert [(one.name, one.implied_grants) for one in found.marker_access_types] == [
+        ("_ALL", ["own", "read"]),
+        ("_READ", ["read"]),
+    ]
 
 
 def test_an_unreadable_tag_policy_with_a_deny_side_denies_on_its_tag() -> None:

@@ -277,6 +277,47 @@ def test_where_checks_are_journalled(name: str) -> None:
     assert lives(*texts) == expected
 
 
+LAGGING = replace(JOURNALLED, until=140, journals={JOURNAL: 140}, horizons={JOURNAL: 140})
+ENDS = {
+    # what ended the life of alice's, what is known now, by which watermark, and the life after it
+    "by an answer, which proves nothing beside a creation": (
+        ["gone 125-130"], ["bob+ 126-126 at 176"], JOURNALLED, "2 bob 126- pending",
+    ),
+    "by an answer that is early again": (
+        ["gone 130-140"], ["bob~+ 126-126", "bob+ 135-135"], LAGGING, "2 bob 135- pending",
+    ),
+    "by a deletion that is doubtful again": (
+        ["alice- 130-140 at 190"], ["bob+ 115-135"], LAGGING, "2 bob 115- contested",
+    ),
+    "by a deletion, beside which another began": (
+        ["bob- 120-140"], ["alice+ 115-125 at 175"], JOURNALLED, "2 alice 115- contested",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_what_ended_a_life_ended_it_at_the_times_of_its_own_clocks(name: str) -> None:
+    ending, more, by, expected = ENDS[name]
+    texts = ["alice+ 105-108", *ending]
+    (ended,) = fold(DATASET, events(texts), [], JOURNALLED)
+    assert ended.ended is not None
+    assert lives(*texts, *more, settings=by, decided=[ended]) == [_text(ended), expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bob+ 120-127", []),
+        ("bob+ 125-131", ["2 bob 125- pending"]),
+        ("bob+ 135-140", ["2 bob 135- pending"]),
+        ("gone 140-141", []),
+    ],
+)
+def test_a_life_whose_end_nobody_reports_any_more_ended_at_its_moment(text: str, expected: list[str]) -> None:
+    ended = replace(ALICES, state=State.CLOSED, ended=Position(130, True, JOURNAL, "record 9"))
+    assert lives("alice+ 110-115", text, decided=[ended])[1:] == expected
+
+
 @pytest.mark.parametrize("name", VERSIONS)
 def test_versions(name: str) -> None:
     texts, expected = VERSIONS[name]
