@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, metadata, requires
 from pathlib import Path
 
@@ -126,13 +127,11 @@ def main() -> int:
         f"`{name}` is in `all`, and {BY_CHOICE[name]} is a choice" for name in sorted(closure("all") & {*BY_CHOICE})
     ]
     for name in sorted({*locked, *closure("all"), *closure("kerberos")}):
-        try:
+        with suppress(PackageNotFoundError):  # of another platform
             if not is_allowed(licence(name)) and licence(name) != BY_CHOICE.get(name):
                 refused.append(
                     f"`{name}` has the licence `{licence(name)}`, which `ALLOWED` in .ci/licences.py does not list"
                 )
-        except PackageNotFoundError:
-            continue  # of another platform
     if "--check" not in sys.argv:
         PAGE.write_text(page(), encoding="utf-8")
     elif PAGE.read_text(encoding="utf-8") != page():

@@ -1,11 +1,13 @@
-"""Durable writes: files that survive a power failure."""
+"""Durable writes: files that survive a power failure; and errors of the system as errors of ours."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from ranger_cdap.errors import RangerCdapError, reason
 
 
 def fsync_directory(directory: Path) -> None:
@@ -47,3 +49,12 @@ def replace_file(path: Path, content: Iterable[bytes], *, mode: int = 0o600, mod
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def os_errors_as(kind: type[RangerCdapError], failed: str) -> Iterator[None]:
+    """Raise an error of ours in place of one of the operating system: what failed, and its reason."""
+    try:
+        yield
+    except OSError as e:
+        raise kind(f"{failed}: {reason(e)}") from None

@@ -10,6 +10,7 @@ from typing import Any, Final
 from pages import table
 from ranger_cdap.cdap.profile import load_profile, profile_names
 from ranger_cdap.cdap.requirements import CROSS_CUTTING, DISAGREEMENTS, DocumentRow, load_requirements
+from ranger_cdap.keyed import grouped
 
 ACCEPTANCE: Final = Path(__file__).parents[2] / "tests" / "cdap" / "acceptance.toml"
 
@@ -93,9 +94,7 @@ def _rows_by_id() -> dict[str, dict[str, list[str]]]:
 
 
 def _by_rows(rows: Mapping[str, list[str]]) -> Iterator[str]:
-    by_profiles: dict[str, list[str]] = {}
-    for name, profiles in rows.items():
-        by_profiles.setdefault(", ".join(profiles), []).append(name)
+    by_profiles = grouped((", ".join(profiles), name) for name, profiles in rows.items())
     for among, names in by_profiles.items():
         yield f"{', '.join(names)} ({among})"
 

@@ -138,10 +138,8 @@ class Delivery:
                 if self._queue and self._spool is not None and self._pause and self._disk_works:
                     return True
                 self._changed.wait(left if waits else None)
-            return bool(self._queue) and not self._last_attempt_failed()
-
-    def _last_attempt_failed(self) -> bool:
-        return self._pause > 0 and self._retry_at > 0
+            last_attempt_failed = self._pause > 0 and self._retry_at > 0
+            return bool(self._queue) and not last_attempt_failed
 
     def _deliver(self) -> None:
         if self._spool is not None and self._spool.waits:

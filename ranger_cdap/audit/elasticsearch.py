@@ -71,7 +71,8 @@ class ElasticsearchSink:
             AuditSinkError: no server is available, one rejects the account, or it has no room for some of the records.
         """
         if not records:
-            self._check()
+            # The fields of the index: that needs address, TLS, account and index, and changes nothing.
+            self._servers.ask("GET", f"/{self._index}/_mapping", None, "")
             return
         answer = self._servers.ask("POST", f"/{self._index}/_bulk", b"".join(_lines(records)), "application/x-ndjson")
         found = decode(
@@ -84,10 +85,6 @@ class ElasticsearchSink:
     def close(self) -> None:
         """Close the session."""
         self._servers.close()
-
-    def _check(self) -> None:
-        """Ask for the fields of the index, which needs address, TLS, account and index, and changes nothing."""
-        self._servers.ask("GET", f"/{self._index}/_mapping", None, "")
 
     def _judge(self, results: Sequence[_BulkResult], records: Sequence[AuditRecord]) -> None:
         if [result.id for result in results] != [record.id for record in records]:

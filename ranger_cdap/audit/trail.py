@@ -60,9 +60,7 @@ class AuditTrail:
             except AuditSinkError:
                 self.refused += len(records)
                 raise
-            self._hand_over(records, beginning=1)
-        else:
-            self._hand_over(records)
+        self._hand_over(records, beginning=int(self.is_required))
 
     def write_later(self, records: Sequence[Auditable]) -> None:
         """Pass records of denied operations to each sink, without waiting for a disk and without raising."""

@@ -17,8 +17,9 @@ from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.plan import RequiredPrivilege, plan
 from ranger_cdap.closing import Closing
 from ranger_cdap.config import Settings, load_settings
+from ranger_cdap.disk import os_errors_as
 from ranger_cdap.engine import ResourceAccess
-from ranger_cdap.errors import InvalidInput, PolicySetError, reason
+from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.ranger.refresh.fixed import documents
 from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 
@@ -229,7 +230,5 @@ class Authorizer(Closing):
 
 
 def _content(path: str | PathLike[str]) -> bytes:
-    try:
+    with os_errors_as(InvalidInput, f"`{path}` cannot be read"):
         return Path(path).read_bytes()
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None

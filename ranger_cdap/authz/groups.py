@@ -10,6 +10,7 @@ import msgspec
 
 from ranger_cdap.engine import AS_GIVEN, AccessRequest, NameTransformation, UncertainName
 from ranger_cdap.errors import GroupLookupFailed
+from ranger_cdap.keyed import remembered
 from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 
 logger = logging.getLogger(__name__)
@@ -51,10 +52,7 @@ class GroupResolver(msgspec.Struct, frozen=True):
 
     def membership(self, person: str) -> Membership:
         """Return the user's groups from all sources; a hook that raises or returns no names leaves them unknown."""
-        membership = self.found.get(person)
-        if membership is None:
-            membership = self.found[person] = self._look_up(person)
-        return membership
+        return remembered(self.found, person, lambda: self._look_up(person))
 
     def completed(self, request: AccessRequest) -> AccessRequest:
         """Return the request with its user as Ranger names them, and all their known groups."""

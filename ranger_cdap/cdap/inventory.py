@@ -19,7 +19,8 @@ import msgspec
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.config.named_file import read_named
-from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.disk import os_errors_as
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.json_text import decode
 
 MARGIN: Final = 300_000
@@ -83,10 +84,8 @@ def read_inventory(path: Path, *, instance: str, now: int) -> Inventory:
     Raises:
         InvalidInput: it cannot be read, is of another instance or of the future, or a line is not an entity.
     """
-    try:
+    with os_errors_as(InvalidInput, f"the inventory `{path}` cannot be read"):
         lines = read_named(path).splitlines()
-    except OSError as e:
-        raise InvalidInput(f"the inventory `{path}` cannot be read: {reason(e)}") from None
     if not lines:
         raise InvalidInput(f"the inventory `{path}` is empty; its first line must name its instance and time")
     header = _header(path, lines[0])

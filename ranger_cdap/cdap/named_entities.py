@@ -16,9 +16,8 @@ MOST_NAMED: Final = 1_000
 
 def named_entities(resources: Mapping[str, PolicyResource]) -> Iterator[tuple[str, EntityId]]:
     """Yield instance and entity of each combination of values that is exactly one entity."""
-    if any(one.is_excludes or one.is_recursive for one in resources.values()):
-        return
-    if prod(len(one.values) for one in resources.values()) > MOST_NAMED:
+    all_plain = not any(one.is_excludes or one.is_recursive for one in resources.values())
+    if not all_plain or prod(len(one.values) for one in resources.values()) > MOST_NAMED:
         return
     for values in product(*(one.values for one in resources.values())):
         if found := from_resource(dict(zip(resources, values, strict=True))):

@@ -43,13 +43,9 @@ def config_command(invocation: Invocation) -> None:
 
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
     for table in msgspec.structs.fields(Settings):
-        for key, value in _plain(getattr(settings, table.name)).items():
+        plain: dict[str, Any] = msgspec.to_builtins(getattr(settings, table.name), enc_hook=_shown)
+        for key, value in plain.items():
             yield f"{table.name}.{key}", value
-
-
-def _plain(table: Any) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(table, enc_hook=_shown)
-    return plain
 
 
 def _shown(value: Any) -> str:

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -22,8 +22,9 @@ from ranger_cdap.cli.files import decoded, reading, usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import EMPTY, WHICH, WHICH_HELP, WITHOUT_TAGS, PolicyFiles
+from ranger_cdap.disk import os_errors_as
 from ranger_cdap.engine import EngineOptions, PolicyEngine
-from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.errors import InvalidInput
 from ranger_cdap.plugins.manager import condition_factories, plugin_manager
 from ranger_cdap.ranger.refresh.documents import no_tags, pieces
 from ranger_cdap.ranger_model.decode import (
@@ -176,9 +177,10 @@ def read_options(keys: Mapping[str, str], compatibility: Literal["safe", "ranger
             found[SWITCHES[suffix]] = value.strip().lower() == "true"
         else:
             groups[suffix] = value.strip().lower() == "true"
-    found["stored_groups"] = "only" if groups[ONLY_RANGER_GROUPS] else "added"
     if not groups[USE_RANGER_GROUPS]:
         found["stored_groups"] = "ignored"
+    else:
+        found["stored_groups"] = "only" if groups[ONLY_RANGER_GROUPS] else "added"
     return EngineOptions(**found)
 
 
@@ -200,13 +202,8 @@ def _key_and_value(text: str) -> tuple[str, str]:
     return key.strip(), value
 
 
-@contextmanager
-def _input(path: Path) -> Iterator[BinaryIO]:
-    if str(path) == "-":
-        yield sys.stdin.buffer
-        return
-    with reading(path) as file:
-        yield file
+def _input(path: Path) -> AbstractContextManager[BinaryIO]:
+    return nullcontext(sys.stdin.buffer) if str(path) == "-" else reading(path)
 
 
 @contextmanager
@@ -215,9 +212,7 @@ def _output(path: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    try:
+    with os_errors_as(InvalidInput, f"`{path}` cannot be written"):
         file = path.open("wb")
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None
     with file:
         yield file

@@ -10,8 +10,8 @@ import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.disk import replace_file
-from ranger_cdap.errors import ExtensionMissing, InvalidInput, reason
+from ranger_cdap.disk import os_errors_as, replace_file
+from ranger_cdap.errors import ExtensionMissing, InvalidInput
 from ranger_cdap.extension import JARS, LOOKUP_JAR, Jar, site_properties
 from servicedef import LOOKUP_CLASS, service_definition
 
@@ -106,9 +106,7 @@ def _written(jar: Jar, out: Path) -> Path:
             "or run `make extension` (Maven, Java 9 or newer) in the sources and install those"
         )
     path = out / jar.name
-    try:
+    with os_errors_as(InvalidInput, f"`{path}` cannot be written"):
         out.mkdir(parents=True, exist_ok=True)
         replace_file(path, [found.read_bytes()], mode=0o644)  # a Java that has the old one open keeps it
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None
     return path.resolve()

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from ranger_cdap.config.named_file import open_named
-from ranger_cdap.errors import InvalidInput, PolicySetError, reason
+from ranger_cdap.disk import os_errors_as
+from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger.files.policy_directory import read_directory
 from ranger_cdap.ranger.files.policy_file import policies_of
@@ -40,11 +41,8 @@ def reading(path: Path) -> Iterator[BinaryIO]:
     Raises:
         InvalidInput: it cannot be read; the message has the reason.
     """
-    try:
-        with open_named(path) as file:
-            yield file
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be read: {reason(e)}") from None
+    with os_errors_as(InvalidInput, f"`{path}` cannot be read"), open_named(path) as file:
+        yield file
 
 
 def decoded(path: Path, decode: Callable[[bytes], Decoded]) -> Decoded:
@@ -112,7 +110,5 @@ def write_file(path: Path, content: bytes) -> None:
     Raises:
         InvalidInput: it cannot be written; the message has the reason.
     """
-    try:
+    with os_errors_as(InvalidInput, f"`{path}` cannot be written"):
         path.write_bytes(content)
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None

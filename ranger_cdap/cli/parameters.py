@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -96,24 +96,16 @@ class PartParameter(_Parameter):
         return _starting((f"{role}=" for role in ROLES), incomplete)
 
 
-class OperationParameter(_Parameter):
-    """An operation, validated when the profile is loaded."""
+class NameParameter(_Parameter):
+    """A name that is completed here, and validated where it is used."""
 
-    name = "operation"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the operations of the configured profile."""
-        return _starting(operation_names(_configured_profile(ctx)), incomplete)
-
-
-class ProfileParameter(_Parameter):
-    """The name of a profile, validated when it is loaded."""
-
-    name = "profile"
+    def __init__(self, name: str, names: Callable[[click.Context], Iterable[str]]) -> None:
+        self.name = name
+        self._names = names
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the profile names."""
-        return _starting(profile_names(), incomplete)
+        """Complete the names."""
+        return _starting(self._names(ctx), incomplete)
 
 
 class EntityTypeParameter(_Parameter):
@@ -134,28 +126,22 @@ class EntityTypeParameter(_Parameter):
         return _starting(entity_types(), incomplete)
 
 
-class SettingParameter(_Parameter):
-    """`TABLE.KEY=VALUE`, as `--set` takes it."""
-
-    name = "setting"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete the keys."""
-        keys = (
-            f"{table.name}.{field.name}="
-            for table in msgspec.structs.fields(Settings)
-            for field in msgspec.structs.fields(table.type)
-        )
-        return _starting(keys, incomplete)
+def _setting_keys(_: click.Context) -> Iterable[str]:
+    """Return the beginnings of `TABLE.KEY=VALUE`, as `--set` takes it."""
+    return (
+        f"{table.name}.{field.name}="
+        for table in msgspec.structs.fields(Settings)
+        for field in msgspec.structs.fields(table.type)
+    )
 
 
 ENTITY = EntityParameter()
 JAR = JarParameter()
 PART = PartParameter()
-OPERATION = OperationParameter()
-PROFILE = ProfileParameter()
+OPERATION = NameParameter("operation", lambda ctx: operation_names(_configured_profile(ctx)))
+PROFILE = NameParameter("profile", lambda _: profile_names())
 ENTITY_TYPE = EntityTypeParameter()
-SETTING = SettingParameter()
+SETTING = NameParameter("setting", _setting_keys)
 
 GROUPS = click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of the user. Repeatable.")
 """The option of commands about a user."""

@@ -12,7 +12,7 @@ import click
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.disk import replace_file
+from ranger_cdap.disk import os_errors_as, replace_file
 from ranger_cdap.errors import InvalidInput, reason
 from ranger_cdap.ranger.changes.step import Step, StepChange
 from ranger_cdap.units import JAVA_HOME, Unit, units
@@ -88,8 +88,6 @@ def _step(path: Path, unit: Unit) -> Step:
 
 
 def _write(path: Path, content: bytes) -> None:
-    try:
+    with os_errors_as(InvalidInput, f"`{path}` cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, [content], mode=0o644)
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None

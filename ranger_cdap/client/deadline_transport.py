@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final
 
 import httpcore
@@ -36,11 +37,11 @@ def _left(timeout: float | None, expired: type[httpcore.TimeoutException]) -> fl
     return timeout if left == _NEVER else left if timeout is None else min(timeout, left)
 
 
+@dataclass(frozen=True, eq=False)
 class _Stream(httpcore.NetworkStream):
     """Stream that waits until the deadline at most."""
 
-    def __init__(self, inner: httpcore.NetworkStream) -> None:
-        self._inner = inner
+    _inner: httpcore.NetworkStream
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         return self._inner.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
@@ -76,9 +77,9 @@ class _Backend(httpcore.SyncBackend):
         return _Stream(super().connect_tcp(host, port, left, local_address, socket_options))
 
 
+@dataclass(frozen=True, eq=False)
 class _Body(httpx.SyncByteStream):
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    _stream: Any
 
     def __iter__(self) -> Iterator[bytes]:
         yield from self._stream

@@ -227,10 +227,6 @@ def _read_alike(text: str, read: Callable[[str, Callable[[str], str]], T]) -> T:
     return in_hadoop
 
 
-def _static(text: str) -> dict[str, list[str]]:
-    return _read_alike(text, _overrides)
-
-
 def _overrides(text: str, trim: Callable[[str], str]) -> dict[str, list[str]]:
     found = {}
     for mapping in _tokens(text, ";"):
@@ -271,7 +267,7 @@ _FORMS: Final[Mapping[str, Callable[[str], Any]]] = {
     "case": lambda text: _CASES[text.lower()],
     "file": lambda text: f"file:{_exact(text)}",
     "user-filter": _user_filter,
-    "static": _static,
+    "static": lambda text: _read_alike(text, _overrides),
 }
 
 

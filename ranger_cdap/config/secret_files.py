@@ -116,9 +116,6 @@ def _values(value: Any, name: str) -> Iterator[tuple[str, Secret | Path]]:
     elif isinstance(value, msgspec.Struct):
         for field in msgspec.structs.fields(value):
             yield from _values(getattr(value, field.name), f"{name}.{field.name}".lstrip("."))
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from _values(one, name)
-    elif isinstance(value, tuple):
-        for one in value:
+    elif isinstance(value, dict | tuple):
+        for one in value.values() if isinstance(value, dict) else value:
             yield from _values(one, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -231,11 +232,9 @@ def _parent_owned_by(directory: Path, other: LocalUser | None) -> Path | None:
     if other is None or other.uid == ROOT:
         return None
     for above in directory.absolute().parents:
-        try:
+        with suppress(OSError):
             if above.stat().st_uid == other.uid:
                 return above
-        except OSError:
-            continue
     return None
 
 

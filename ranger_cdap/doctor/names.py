@@ -54,8 +54,6 @@ def _one_user(names: NameTransformation, known: set[str]) -> list[str]:
     """Return the known names that become the same, as `BOB and bob are bob`."""
     found: dict[str, list[str]] = {}
     for name in sorted(known):
-        try:
+        with suppress(UncertainName):
             found.setdefault(names.user(name), []).append(name)
-        except UncertainName:
-            continue
     return [f"{' and '.join(several)} are {user}" for user, several in found.items() if len(several) > 1]

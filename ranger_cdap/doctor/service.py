@@ -138,10 +138,10 @@ def _running(service: ServiceSettings) -> Iterable[Finding]:
                 "choose another `service.port`, also in the `url` of CDAP's extension",
             )
         ]
-    ready = well(check, "it is ready")
-    if status != http.HTTPStatus.OK:
-        ready = failed(check, "it runs, but has no policies", "see the checks of Ranger Admin, and its log")
-    return ready, _agreement(metrics)
+    if status == http.HTTPStatus.OK:
+        return [well(check, "it is ready"), _agreement(metrics)]
+    no_policies = failed(check, "it runs, but has no policies", "see the checks of Ranger Admin, and its log")
+    return [no_policies, _agreement(metrics)]
 
 
 def _no_response(service: ServiceSettings, error: OSError) -> Finding:

@@ -290,9 +290,7 @@ def _tag_repository(
 ) -> tuple[TagRepository | None, PolicyCompiler | None]:
     """Return the tag policies that apply to this service; None if no tag service is linked."""
     linked = policies.tag_policies
-    if linked is None or linked.service_def is None or policies.service_def is None:
-        return None, None
-    if not linked.service_name:
+    if linked is None or not linked.service_name or linked.service_def is None or policies.service_def is None:
         return None, None
     component = policies.service_def.name
     lenient = not options.fail_closed

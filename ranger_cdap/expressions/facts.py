@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from ranger_cdap.engine import ANY_ACCESS, ConditionContext, ContextTag
 from ranger_cdap.engine.view import UNREADABLE_TAG, read_date
+from ranger_cdap.keyed import grouped
 
 Json = dict[str, Any]
 
@@ -117,13 +118,8 @@ def _group_attributes(c: ConditionContext, groups: Iterable[str]) -> dict[str, d
 
 def _by_attribute(group_attributes: Mapping[str, Mapping[str, str]]) -> Json:
     """Return the first value, and all values, of each attribute of the user's groups."""
-    first: dict[str, str] = {}
-    every: dict[str, list[str]] = {}
-    for attributes in group_attributes.values():
-        for name, value in attributes.items():
-            first.setdefault(name, value)
-            every.setdefault(name, []).append(value)
-    return {"sVal": first, "mVal": every}
+    every = grouped(pair for attributes in group_attributes.values() for pair in attributes.items())
+    return {"sVal": {name: values[0] for name, values in every.items()}, "mVal": every}
 
 
 def _doubtful(c: ConditionContext) -> Iterable[str]:
@@ -160,10 +156,7 @@ def _unusable(c: ConditionContext) -> Iterable[str]:
 
 def _tag_facts(c: ConditionContext) -> Json:
     tags = {tag.type: tag for tag in c.resource_tags}
-    values: dict[str, list[str]] = {}
-    for tag in tags.values():
-        for name, value in tag.attributes:
-            values.setdefault(name, []).append(value)
+    values = grouped(pair for tag in tags.values() for pair in tag.attributes)
     own = c.tag.attributes if c.tag is not None else ()
     texts = {value for found in values.values() for value in found}.union(value for _, value in own)
     dates = {text: date for text in texts if (date := read_date(text)) is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -58,11 +59,11 @@ class BuiltInConditions:
         return script_conditions()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class ConfiguredGroups:
     """The sources of groups in `[groups]`."""
 
-    def __init__(self, directory: GroupDirectory) -> None:
-        self.directory = directory
+    directory: GroupDirectory
 
     @hookspecs.hookimpl
     def ranger_cdap_groups(self, user: str) -> Collection[str] | None:

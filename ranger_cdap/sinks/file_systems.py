@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from ranger_cdap.disk import replace_file
+from ranger_cdap.disk import os_errors_as, replace_file
 from ranger_cdap.errors import AuditSinkError, ConfigError, reason
 
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]*):/.*", re.DOTALL)
@@ -115,12 +115,10 @@ class PlainDirectory:
         """
         self._check_exists()
         target = self.directory / path
-        try:
+        with os_errors_as(AuditSinkError, f"`{target}` cannot be written"):
             target.parent.mkdir(parents=True, exist_ok=True)
             with source.open("rb") as lines:
                 replace_file(target, lines)
-        except OSError as e:
-            raise AuditSinkError(f"`{target}` cannot be written: {reason(e)}") from None
 
     def _check_exists(self) -> None:
         if not self.directory.is_dir():

@@ -85,12 +85,8 @@ class KafkaSink:
             if records:
                 self._send(self._producer, records)
         except (KafkaError, OSError) as e:
-            self._disconnect()
+            self.close()
             raise self._failed(e) from None
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._disconnect()
 
     def _send(self, producer: Any, records: Sequence[AuditRecord]) -> None:
         from kafka.errors import KafkaError, KafkaTimeoutError, MessageSizeTooLargeError
@@ -162,7 +158,7 @@ class KafkaSink:
         try:
             self._producer.partitions_for(self._settings.kafka_topic)
         except KafkaTimeoutError:
-            self._disconnect()
+            self.close()
             problem = f"Kafka at `{self._servers}` has no topic `{self._settings.kafka_topic}`, or does not answer"
             raise AuditSinkError(problem + self._hint) from None
 
@@ -203,7 +199,7 @@ class KafkaSink:
         options["security_protocol"] = f"SASL_{transport}" if settings.kafka_username else transport
         return options
 
-    def _disconnect(self) -> None:
+    def close(self) -> None:
         """End the connection at once; what it has not sent is sent again by the next one."""
         producer, self._producer = self._producer, None
         client, self._client = self._client, None

@@ -15,6 +15,7 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.grant import FORMER_LABEL, granted_resource
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, deleted_manually, guid_of, may_be_ours, seen
 from spark_sync.grants.own_right import covers
@@ -94,9 +95,7 @@ def look(
     """
     instance = planning.instance
     policies = {policy.guid: policy for policy in listed}
-    by_guid: dict[str, list[Policy]] = {}
-    for policy in listed:
-        by_guid.setdefault(policy.guid, []).append(policy)
+    by_guid = grouped((policy.guid, policy) for policy in listed)
 
     def follow(life: Life) -> tuple[Life, Policy | None]:
         guid = guid_of(life, instance)

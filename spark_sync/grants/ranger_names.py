@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ranger_cdap.config import Settings
 from ranger_cdap.engine import AS_GIVEN, NameTransformation
 from ranger_cdap.engine.view import name_transformation
@@ -15,13 +17,13 @@ from ranger_cdap.ranger_model.decode import decode_service_policies, decode_user
 from ranger_cdap.ranger_model.download import ServicePolicies, UserStore
 
 
+@dataclass(slots=True, eq=False)
 class RangerNames:
     """Transformation of names by the settings of the plugin and the downloads by its account; remembers the last."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._policies: ServicePolicies | None = None
-        self._users: UserStore | None = None
+    _settings: Settings
+    _policies: ServicePolicies | None = None
+    _users: UserStore | None = None
 
     def current(self) -> NameTransformation:
         """Return the transformation in effect now; nothing is downloaded where no setting asks for one.

@@ -6,6 +6,7 @@ grant that a person took and a manual override stay as they are; of an edited po
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -95,9 +96,7 @@ def _is_ours(life: Life, there: Policy, settings: PlanSettings) -> bool:
         resultant = life.accesses
     for accesses, delegate in product({life.accesses, resultant}, (False, True)):
         former = replace(settings, delegate_admin=delegate)
-        try:
+        with suppress(UnsafeGrant):
             if accesses and possible_content(life, accesses, former) == life.written:
                 return True
-        except UnsafeGrant:
-            continue
     return False

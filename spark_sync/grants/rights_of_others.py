@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.named_entities import allows, exact_entity, named_entities
 from ranger_cdap.errors import NotFound, RequestRejected
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import overwritten
@@ -34,11 +35,8 @@ _ROUNDS: Final = 3
 
 def by_entity(policies: Iterable[Policy], instance: str) -> dict[EntityId, list[Policy]]:
     """Return the policies that allow someone something, by the entities that they name."""
-    found: dict[EntityId, list[Policy]] = {}
-    for policy in filter(allows, policies):
-        for entity in entities_of(policy, instance):
-            found.setdefault(entity, []).append(policy)
-    return found
+    allowing = filter(allows, policies)
+    return grouped((entity, policy) for policy in allowing for entity in entities_of(policy, instance))
 
 
 def entities_of(policy: Policy, instance: str) -> set[EntityId]:

@@ -14,6 +14,7 @@ from ranger_cdap.cdap.grant import ACCESS_TYPES, grant_for
 from ranger_cdap.cdap.inventory import Inventory
 from ranger_cdap.cdap.named_entities import exact_entity
 from ranger_cdap.errors import UnsafeGrant
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, former_guids, guid_of, may_be_ours
@@ -120,7 +121,7 @@ def survey(
         inventory: the existing entities; without one, none is found to be deleted or unknown.
     """
     lives, policies = list(lives), list(policies)
-    lives_of = _by_entity(lives)
+    lives_of = grouped((life.entity, life) for life in lives)
     ours: dict[EntityId, dict[int, Policy]] = {}
     by_guid = {guid_of(life, settings.instance): life for life in lives}
     recorded = ((policy, by_guid.get(policy.guid)) for policy in policies)
@@ -230,18 +231,11 @@ def unrecorded(
     That is one of the entity they are on, or none.
     """
     lives = list(lives)
-    lives_of = _by_entity(lives)
+    lives_of = grouped((life.entity, life) for life in lives)
     guids = {guid for life in lives for guid in (guid_of(life, instance), *former_guids(life, instance))}
     for policy in filter(may_be_ours, policies):
         if policy.guid not in guids:
             yield policy, _unrecorded(policy, lives_of, instance)
-
-
-def _by_entity(lives: Iterable[Life]) -> dict[EntityId, list[Life]]:
-    found: dict[EntityId, list[Life]] = {}
-    for life in lives:
-        found.setdefault(life.entity, []).append(life)
-    return found
 
 
 def _unrecorded(policy: Policy, lives_of: Mapping[EntityId, Collection[Life]], instance: str) -> Life | None:

@@ -20,8 +20,8 @@ import msgspec
 
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
 from ranger_cdap.cdap.inventory import MARGIN, Inventory
-from ranger_cdap.disk import replace_file
-from ranger_cdap.errors import CdapError, CdapNotFound, InvalidInput, reason
+from ranger_cdap.disk import os_errors_as, replace_file
+from ranger_cdap.errors import CdapError, CdapNotFound, InvalidInput
 from spark_sync.sources.cdap_http import CdapHttp
 
 _PAGE: Final = 1000
@@ -89,10 +89,8 @@ def write_inventory(inventory: Inventory, path: Path) -> None:
     for entity in inventory.entities:
         versions = inventory.versions.get(entity)
         lines.append({"type": entity.type, "parts": entity.parts} | ({"versions": versions} if versions else {}))
-    try:
+    with os_errors_as(InvalidInput, f"`{path}` cannot be written"):
         replace_file(path, (msgspec.json.encode(line) + b"\n" for line in lines))
-    except OSError as e:
-        raise InvalidInput(f"`{path}` cannot be written: {reason(e)}") from None
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from apache_ranger.client.ranger_client import RangerClient
@@ -33,14 +34,14 @@ class RoleRecord(Role):
     description: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class RoleClient:
     """Roles of one Ranger Admin, with one account; `RangerAdmin.roles`.
 
     Every failure is a subclass of `RangerAdminError`.
     """
 
-    def __init__(self, http: AdminHttp) -> None:
-        self._http = http
+    _http: AdminHttp
 
     def names(self, service: str) -> tuple[str, ...]:
         """Return the names of all roles of Ranger, whichever service uses them."""

@@ -21,7 +21,7 @@ import filelock
 import msgspec
 
 from ranger_cdap.config import Settings
-from ranger_cdap.disk import replace_file
+from ranger_cdap.disk import os_errors_as, replace_file
 from ranger_cdap.engine import EngineOptions
 from ranger_cdap.errors import CacheError, PolicySetError, reason
 from ranger_cdap.ranger.client.downloader import APP_ID, COMMANDS, Downloader
@@ -240,24 +240,18 @@ class PolicyCache:
                 raise CacheError(f"policy cache `{path}` is not an ordinary file or is too large, so it is not used")
             if not _is_private(status):
                 raise CacheError(f"policy cache `{path}` is writable by other users, so it is not used")
-            try:
+            with os_errors_as(CacheError, f"policy cache `{path}` cannot be read"):
                 return file.read()
-            except OSError as e:
-                raise CacheError(f"policy cache `{path}` cannot be read: {reason(e)}") from None
 
     def _replace(self, kind: str, content: Iterable[bytes], confirmed: float) -> None:
         """Replace a file; its modification time is that of the contact, so that it gives the age if that is lost."""
         path = self.path(kind)
-        try:
+        with os_errors_as(CacheError, f"policy cache `{path}` cannot be written"):
             replace_file(path, content, modified=confirmed)
-        except OSError as e:
-            raise CacheError(f"policy cache `{path}` cannot be written: {reason(e)}") from None
 
     def _remove(self, kind: str) -> None:
-        try:
+        with os_errors_as(CacheError, f"policy cache `{self.path(kind)}` cannot be removed"):
             self.path(kind).unlink(missing_ok=True)
-        except OSError as e:
-            raise CacheError(f"policy cache `{self.path(kind)}` cannot be removed: {reason(e)}") from None
 
     def _quarantine(self, suffix: str, why: str) -> None:
         # A service that is deleted and created again restarts its versions; restoring a corrupt cache has no effect.
@@ -273,16 +267,12 @@ class PolicyCache:
         self._report(f"policy cache `{self.path()}` was quarantined as `.{suffix}`: {why}")
 
     def _exists(self) -> bool:
-        try:
+        with os_errors_as(CacheError, f"cache directory `{self._directory}` cannot be read"):
             return self._directory.is_dir()
-        except OSError as e:
-            raise CacheError(f"cache directory `{self._directory}` cannot be read: {reason(e)}") from None
 
     def _make_directory(self) -> None:
-        try:
+        with os_errors_as(CacheError, f"cache directory `{self._directory}` cannot be created"):
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as e:
-            raise CacheError(f"cache directory `{self._directory}` cannot be created: {reason(e)}") from None
 
     @contextmanager
     def _locked(self, *, writing: bool = True) -> Iterator[None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ranger_cdap.cdap.grant import is_creators_policy
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger.changes.setup_rights import (
     Holder,
     Rights,
@@ -165,7 +166,5 @@ def _lacking(policy: Policy, wanted: Rights) -> dict[Holder, frozenset[str]]:
 
 def _text(given: Rights) -> str:
     """Return rights as text, with the users and groups that have the same ones together."""
-    together: dict[frozenset[str], list[str]] = {}
-    for holder, accesses in given.items():
-        together.setdefault(accesses, []).append(str(holder))
+    together = grouped((accesses, str(holder)) for holder, accesses in given.items())
     return "; ".join(f"{', '.join(in_order(accesses))} for {', '.join(names)}" for accesses, names in together.items())

@@ -49,13 +49,13 @@ class Caller:
 NO_CALLER: Final = Caller("", frozenset())
 
 
+@dataclass(frozen=True, slots=True)
 class Callers:
     """Authenticator of the callers of the settings."""
 
-    def __init__(self, callers: Mapping[str, Caller], secrets: Mapping[str, Secret], proxy: Proxy) -> None:
-        self._callers = callers
-        self._secrets = secrets
-        self._proxy = proxy
+    _callers: Mapping[str, Caller]
+    _secrets: Mapping[str, Secret]
+    _proxy: Proxy
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> Self:

@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import structs
 
 from ranger_cdap.engine import NO_POLICY, AccessRequest, PolicyEngine, Verdict
+from ranger_cdap.keyed import grouped
 from ranger_cdap.tools.analysis.effective_access import granting_items, taking_items
 from ranger_cdap.tools.analysis.equivalent_subjects import EquivalentSubjects
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
@@ -214,9 +215,7 @@ class _CellSearch:
     # --- removals -----------------------------------------------------------------------------------------------------
 
     def _removals(self, allowing: Iterable[CellItem]) -> Iterator[tuple[CellItem, ...]]:
-        by_policy: dict[int, list[CellItem]] = {}
-        for one in allowing:
-            by_policy.setdefault(_key(one), []).append(one)
+        by_policy = grouped((_key(one), one) for one in allowing)
         for keys in self._smallest(list(by_policy)):
             yield tuple(one for key in keys for one in by_policy[key])
 

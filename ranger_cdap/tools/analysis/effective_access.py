@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.view import Item, Path, PolicyEntry, ResourceMatcher, gc_paused
-from ranger_cdap.tools.analysis.impact import HIDDEN_FACT, doubts_of
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
 from ranger_cdap.tools.analysis.logic.witness import Witness
 from ranger_cdap.tools.analysis.request_search import DEFAULT_TIME, RequestSearch, SearchBudget
 from ranger_cdap.tools.analysis.subject import Subject, SubjectRulingMaker, search_of
 from ranger_cdap.tools.analysis.symbols.allowing import (
-    AllowSource,
+    AccessSource,
     allowed_by,
+    before_tag,
     earlier,
     levels_of,
     resource_sources,
@@ -47,7 +47,7 @@ class AccessScope:
 class AllowedAccess:
     """Access for one access type where `guard` holds, by an item; with a witness if it is exact, else with doubts."""
 
-    source: AllowSource
+    source: AccessSource
     guard: Formula
     witness: Witness | None = None
     doubts: tuple[str, ...] = ()
@@ -55,17 +55,12 @@ class AllowedAccess:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeniedAccess:
-    """Access for one access type that an item takes away where `guard` holds; no item: a policy that denies all else.
+    """Access for one access type that a deny item or an allow exception takes away where `guard` holds.
 
-    The item is a deny item or an allow exception.
+    So does a source without an item, a policy that denies all else.
     """
 
-    zone: Zone
-    region: Region
-    access: str
-    ruling: Ruling
-    item: SymbolicItem | None
-    occurrence: TagOccurrence | None
+    source: AccessSource
     guard: Formula
     witness: Witness | None = None
     doubts: tuple[str, ...] = ()
@@ -81,14 +76,6 @@ class FoundAccess:
     space: PolicySpace
     scope: AccessScope
 
-    def inside(self, path: Path) -> Formula:
-        """Return that a resource of this path is in scope."""
-        return inside_of(self.space, self.scope, path)
-
-    def narrowed(self, region: Region) -> Region:
-        """Return a region of fewer resources that has all of this one that are in scope."""
-        return narrowed_to(self.scope, region)
-
 
 def effective_access(
     engine: PolicyEngine,
@@ -99,17 +86,13 @@ def effective_access(
     denials: bool = True,
 ) -> FoundAccess:
     """Return the access in scope that a set of policies allows, and unless `denials` is false what it takes away."""
-    maker: RulingMaker
-    if scope.subject is None:
-        maker = RulingMaker(engine, AtomTable(), engine.view.roles.names)
-    else:
-        maker = SubjectRulingMaker.of(engine, scope.subject)
-    space = PolicySpace(maker)
+    anyone = RulingMaker(engine, AtomTable(), engine.view.roles.names)
+    space = PolicySpace(anyone if scope.subject is None else SubjectRulingMaker.of(engine, scope.subject))
     search = _AccessSearch(space, scope, search_of(space, scope.subject, budget, access_time))
     with gc_paused():
         allowed = tuple(search.allowed())
         taken = tuple(search.taken()) if denials else ()
-    return FoundAccess(allowed, taken, tuple(search.contradictions), space, scope)
+    return FoundAccess(allowed, taken, tuple(search.search.contradictions), space, scope)
 
 
 @dataclass(slots=True)
@@ -117,7 +100,6 @@ class _AccessSearch:
     space: PolicySpace
     scope: AccessScope
     search: RequestSearch
-    contradictions: list[Witness] = field(default_factory=list)
 
     # --- allowed ------------------------------------------------------------------------------------------------------
 
@@ -152,21 +134,16 @@ class _AccessSearch:
                     continue
                 for access in self.scope.accesses:
                     for source in tag_sources(space, one, path, access):
-                        region = narrowed_to(self.scope, source.region)
-                        near = [e for e in space.near(source.zone, region) if id(e) in rank]
-                        before = [r.allows for e in near for r in space.rulings_of(e, path, access)]
-                        for tagged in space.tag_rulings(source.zone, region, access):
-                            if order[id(tagged.occurrence)] < order[id(one)]:
-                                before.append(tagged.ruling.allows)
-                        yield from self._allowed_row(source, all_of((unprivileged, negated(any_of(before)))))
+                        first = before_tag(space, source, narrowed_to(self.scope, source.region), rank, order)
+                        yield from self._allowed_row(source, all_of((unprivileged, first)))
 
-    def _allowed_row(self, source: AllowSource, rest: Formula) -> Iterator[AllowedAccess]:
+    def _allowed_row(self, source: AccessSource, rest: Formula) -> Iterator[AllowedAccess]:
         guard = all_of((inside_of(self.space, self.scope, source.region.path), source.guard, source.rest, rest))
         if guard is FALSE:
             return
         narrowed = replace(source, region=narrowed_to(self.scope, source.region))
         guard = all_of((guard, allowed_by(self.space, narrowed)))
-        if found := self._searched(guard, source.region.path, source.access, allowed=True):
+        if found := self.search.confirmed(guard, source.region.path, source.access, self._allows):
             yield AllowedAccess(source, guard, *found)
 
     # --- taken away ---------------------------------------------------------------------------------------------------
@@ -202,7 +179,7 @@ class _AccessSearch:
                 higher = [one.allows for one in others if one.policy.priority > ruling.policy.priority]
                 for item, formula in taking_items(ruling, access, maker):
                     guard = all_of((inside, negated(any_of(higher)), formula))
-                    yield from self._taken_row(zone, region, access, ruling, item, None, guard)
+                    yield from self._taken_row(AccessSource(zone, region, access, guard, ruling, item))
 
     def _taken_by_tag(self, one: TagOccurrence, path: Path, access: str) -> Iterator[DeniedAccess]:
         if not path:
@@ -213,25 +190,17 @@ class _AccessSearch:
             for tagged in self.space.rulings_by_tag(one, zone, path, access):
                 for item, formula in taking_items(tagged.ruling, access, self.space.maker):
                     guard = all_of((inside, formula))
-                    yield from self._taken_row(zone, region, access, tagged.ruling, item, one, guard)
+                    yield from self._taken_row(AccessSource(zone, region, access, guard, tagged.ruling, item, one))
 
-    def _taken_row(
-        self,
-        zone: Zone,
-        region: Region,
-        access: str,
-        ruling: Ruling,
-        item: SymbolicItem | None,
-        occurrence: TagOccurrence | None,
-        guard: Formula,
-    ) -> Iterator[DeniedAccess]:
-        guard = all_of((inside_of(self.space, self.scope, region.path), guard))
+    def _taken_row(self, source: AccessSource) -> Iterator[DeniedAccess]:
+        access, path = source.access, source.region.path
+        guard = all_of((inside_of(self.space, self.scope, path), source.guard))
         if guard is FALSE:
             return
-        near = narrowed_to(self.scope, region)
-        guard = all_of((guard, self._granted(zone, near, access), negated(self.space.allowed(near, access))))
-        if found := self._searched(guard, region.path, access, allowed=False):
-            yield DeniedAccess(zone, region, access, ruling, item, occurrence, guard, *found)
+        near = narrowed_to(self.scope, source.region)
+        guard = all_of((guard, self._granted(source.zone, near, access), negated(self.space.allowed(near, access))))
+        if found := self.search.confirmed(guard, path, access, lambda witness: not self._allows(witness)):
+            yield DeniedAccess(source, guard, *found)
 
     def _granted(self, zone: Zone, region: Region, access: str) -> Formula:
         """Return that some item would allow access if nothing denied it."""
@@ -262,23 +231,11 @@ class _AccessSearch:
             if any(self._concerns(item) for each in sides for side in each for item in side):
                 yield entry
 
+    def _allows(self, witness: Witness) -> bool:
+        return witness.put_to(self.space.engine)
+
     def _concerns(self, item: Item) -> bool:
         return self.space.maker.principals(item.principals) is not FALSE
-
-    def _searched(
-        self, guard: Formula, path: Path, access: str, *, allowed: bool
-    ) -> tuple[Witness | None, tuple[str, ...]] | None:
-        """Return a request of a guard that the engine confirms, or what could not be decided; None if it has none."""
-        if guard is FALSE:
-            return None
-        found = self.search.solve(guard, path, access)
-        if found.witness is None:
-            return None if found.exact else (None, doubts_of(self.space, found.undecided))
-        if found.witness.put_to(self.space.engine) is allowed:
-            return found.witness, ()
-        if not found.witness.is_opaque:
-            self.contradictions.append(found.witness)
-        return None, (HIDDEN_FACT,)
 
 
 def inside_of(space: PolicySpace, scope: AccessScope, path: Path) -> Formula:

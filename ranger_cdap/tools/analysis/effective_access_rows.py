@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.view import OWNER, ResourceMatcher, compile_element
+from ranger_cdap.keyed import grouped
 from ranger_cdap.tools.analysis.access_row import AccessRow
-from ranger_cdap.tools.analysis.effective_access import AllowedAccess, DeniedAccess, FoundAccess
+from ranger_cdap.tools.analysis.effective_access import (
+    AllowedAccess,
+    DeniedAccess,
+    FoundAccess,
+    inside_of,
+    narrowed_to,
+)
 from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.logic.formula import FALSE, Formula, all_of
 from ranger_cdap.tools.analysis.logic.level_values import find_value, included
@@ -26,24 +33,24 @@ from ranger_cdap.tools.analysis.row_text import (
     resource_text,
 )
 from ranger_cdap.tools.analysis.subject import Subject, search_of
-from ranger_cdap.tools.analysis.symbols.allowing import AllowSource
+from ranger_cdap.tools.analysis.symbols.allowing import AccessSource
 from ranger_cdap.tools.analysis.symbols.space import Region, TagOccurrence
 from ranger_cdap.tools.analysis.symbols.symbolic import Ruling, SymbolicItem
 
 _BUDGET: Final = SearchBudget(search_steps=2_000)
-_ACCESS = TypeVar("_ACCESS", AllowedAccess, DeniedAccess)
 
 
 def allowed_rows(found: FoundAccess, spelling: Spelling = resource_text) -> list[AccessRow]:
     """Return the access that is allowed."""
     exceptions = {id(one): _exceptions(one.source, found) for one in found.allowed}
-    groups = _grouped(found.allowed, exceptions)
-    return [_row(group, found, exceptions[id(group[0])], spelling) for group in groups]
+    groups = grouped(((one.source.place, one.doubts, exceptions[id(one)]), one) for one in found.allowed)
+    return [_row(group, found, exceptions[id(group[0])], spelling) for group in groups.values()]
 
 
 def taken_rows(found: FoundAccess, spelling: Spelling = resource_text) -> list[AccessRow]:
     """Return the access that denials and exceptions take away."""
-    return [_row(group, found, (), spelling) for group in _grouped(found.taken, {})]
+    groups = grouped(((one.source.place, one.doubts), one) for one in found.taken)
+    return [_row(group, found, (), spelling) for group in groups.values()]
 
 
 def applying(item: SymbolicItem, engine: PolicyEngine, subject: Subject | None) -> tuple[str, ...]:
@@ -65,27 +72,13 @@ def conditions_of(
     return (*conditions(ruling.symbolic, item, ignored=access == ADMIN_ACCESS), *periods)
 
 
-def _grouped(found: Iterable[_ACCESS], exceptions: Mapping[int, tuple[str, ...]]) -> list[list[_ACCESS]]:
-    """Return the access types of one item on one resource together, if they are alike otherwise."""
-    groups: dict[tuple[object, ...], list[_ACCESS]] = {}
-    for one in found:
-        source = one.source if isinstance(one, AllowedAccess) else one
-        policy = source.ruling.policy if source.ruling else None
-        region = (source.region.path, tuple(map(id, source.region.elements)))
-        kinds = (source.access == ADMIN_ACCESS, one.doubts, exceptions.get(id(one)))
-        key = (source.zone, id(policy), id(source.item), id(source.occurrence), region, kinds)
-        groups.setdefault(key, []).append(one)
-    return list(groups.values())
-
-
 def _row(
     group: Sequence[AllowedAccess] | Sequence[DeniedAccess],
     found: FoundAccess,
     exceptions: tuple[str, ...],
     spelling: Spelling,
 ) -> AccessRow:
-    first = group[0]
-    source = first.source if isinstance(first, AllowedAccess) else first
+    first, source = group[0], group[0].source
     ruling, item, region = source.ruling, source.item, source.region
     levels, whole = _part(region, found)
     occurrences = (source.occurrence,) if source.occurrence else ()
@@ -98,7 +91,7 @@ def _row(
         tag=source.occurrence.tag.type if source.occurrence else "",
         zone=source.zone or "",
         who=_who(group, found, item, ruling),
-        accesses=tuple((one.source if isinstance(one, AllowedAccess) else one).access for one in group),
+        accesses=tuple(one.source.access for one in group),
         path=region.path,
         levels=levels,
         resource=spelling(region.path, levels),
@@ -131,22 +124,22 @@ def _who(
     every = applying(item, space.engine, subject)
     if subject is not None or len(every) == 1 or group[0].doubts:
         return every
+    formulas = {text: space.maker.principals(names_of(text)) for text in every}
     concerned = tuple(
         text
-        for text in every
-        if any(_may_hold(all_of((one.guard, space.maker.principals(names_of(text)))), one, found) for one in group)
+        for text, formula in formulas.items()
+        if any(_may_hold(all_of((one.guard, formula)), one.source, found) for one in group)
     )
     return concerned or every
 
 
-def _may_hold(formula: Formula, one: AllowedAccess | DeniedAccess | AllowSource, found: FoundAccess) -> bool:
-    source = one.source if isinstance(one, AllowedAccess) else one
+def _may_hold(formula: Formula, source: AccessSource, found: FoundAccess) -> bool:
     search = search_of(found.space, found.scope.subject, _BUDGET)
     outcome = search.solve(formula, source.region.path, source.access)
     return outcome.witness is not None or not outcome.exact
 
 
-def _exceptions(source: AllowSource, found: FoundAccess) -> tuple[str, ...]:
+def _exceptions(source: AccessSource, found: FoundAccess) -> tuple[str, ...]:
     """Return the exceptions of the policy, and the denials of others that the item really meets in scope."""
     if source.ruling is None:
         return ()
@@ -155,8 +148,8 @@ def _exceptions(source: AllowSource, found: FoundAccess) -> tuple[str, ...]:
     listed = [item for item in own.allow_exceptions if item.item.covers(access)]
     listed += [item for item, _ in source.ruling.denying_items]
     texts = [item_named(own, item) for item in listed if space.maker.principals(item.item.principals) is not FALSE]
-    guard, left = all_of((found.inside(path), source.guard)), 0
-    region = found.narrowed(source.region)
+    guard, left = all_of((inside_of(space, found.scope, path), source.guard)), 0
+    region = narrowed_to(found.scope, source.region)
     tagged = (one.ruling for one in space.tag_rulings(source.zone, region, access))
     for ruling in (*tagged, *space.rulings(space.near(source.zone, region), path, access)):
         if ruling.symbolic is own or ruling.policy.priority < lowest or ruling.denies is FALSE:

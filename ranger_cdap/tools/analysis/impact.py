@@ -6,21 +6,22 @@ policy with a deny side meets. The rows are disjoint, and together they hold eve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Final
 
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.view import Path, PolicyEntry, gc_paused
+from ranger_cdap.keyed import remembered
 from ranger_cdap.tools.analysis.comparison import SetComparison, differences
-from ranger_cdap.tools.analysis.logic.atoms import AtomKind, AtomTable
-from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
+from ranger_cdap.tools.analysis.logic.atoms import AtomTable
+from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, negated
 from ranger_cdap.tools.analysis.logic.witness import Witness
 from ranger_cdap.tools.analysis.request_search import DEFAULT_TIME, RequestSearch, SearchBudget
 from ranger_cdap.tools.analysis.symbols.allowing import (
-    AllowSource,
+    AccessSource,
     allowed_by,
+    before_tag,
     earlier,
     levels_of,
     resource_sources,
@@ -31,9 +32,6 @@ from ranger_cdap.tools.analysis.symbols.precedence import SUPER_USER_PRIORITY
 from ranger_cdap.tools.analysis.symbols.space import PolicySpace, Region, TagOccurrence, Zone
 from ranger_cdap.tools.analysis.symbols.symbolic import RulingMaker
 
-HIDDEN_FACT: Final = "more than address, time and context decides a condition"
-"""Doubt about a row whose request the engine decides otherwise."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangedAccess:
@@ -43,7 +41,7 @@ class ChangedAccess:
     `otherwise` holds where the set that does not allow this access allows what the source does.
     """
 
-    source: AllowSource
+    source: AccessSource
     guard: Formula
     otherwise: Formula
     witness: Witness | None = None
@@ -102,7 +100,7 @@ def impact(
         gained = _Comparer(pair.old, pair.new, (added, removed), wanted, in_new)
         lost = _Comparer(pair.new, pair.old, (removed, added), wanted, in_old)
         found = tuple(gained.rows()), tuple(lost.rows())
-    return Impact(*found, (*gained.contradictions, *lost.contradictions), pair)
+    return Impact(*found, (*in_new.contradictions, *in_old.contradictions), pair)
 
 
 @dataclass(slots=True)
@@ -114,7 +112,6 @@ class _Comparer:
     differences: tuple[SetComparison, SetComparison]
     accesses: tuple[str, ...]
     search: RequestSearch
-    contradictions: list[Witness] = field(default_factory=list)
     _firsts: dict[tuple[object, ...], tuple[Region, Formula]] = field(default_factory=dict)
 
     def rows(self) -> Iterator[ChangedAccess]:
@@ -136,17 +133,14 @@ class _Comparer:
                     yield from self._row(source, allowed(self.before, source), all_of((unprivileged, first)))
         yield from self._tag_rows(more, less, rank, unprivileged)
 
-    def _first(self, zone: Zone, source: AllowSource, rank: dict[int, int], own: int) -> Formula:
+    def _first(self, zone: Zone, source: AccessSource, rank: dict[int, int], own: int) -> Formula:
         """Return that no candidate policy before this one allows alone; the same object for all its items."""
         region = source.region
         key = (zone, region.path, tuple(map(id, region.elements)), source.access, own)
-        known = self._firsts.get(key)
-        if known is None:
-            near = self.after.near(zone, region)
-            known = self._firsts[key] = region, earlier(self.after, source, near, rank, own)
-        return known[1]
+        near = self.after.near(zone, region)
+        return remembered(self._firsts, key, lambda: (region, earlier(self.after, source, near, rank, own)))[1]
 
-    def _sources_of(self, zone: Zone, entry: PolicyEntry) -> Iterator[AllowSource]:
+    def _sources_of(self, zone: Zone, entry: PolicyEntry) -> Iterator[AccessSource]:
         for path in self.after.paths():
             if any(
                 self.after.maker.self_match(r, path, subtree=entry.covers_subtree) is not FALSE for r in entry.resources
@@ -175,7 +169,7 @@ class _Comparer:
                 if self.after.maker.self_match(resource, path, subtree=entry.covers_subtree) is not FALSE:
                     yield from self.after.near(zone, Region(path, levels_of(resource, path)))
 
-    def _super_sources(self, more: SetComparison, less: SetComparison) -> Iterator[AllowSource]:
+    def _super_sources(self, more: SetComparison, less: SetComparison) -> Iterator[AccessSource]:
         changed = chain(*more.changed.values(), *less.changed.values())
         if more.all_differ or any(entry.compiled.priority >= SUPER_USER_PRIORITY for entry in changed):
             for path in self.after.paths():
@@ -203,41 +197,24 @@ class _Comparer:
                     continue
                 for access in self.accesses:
                     for source in tag_sources(self.after, one, path, access):
-                        first = self._before_tag(source, rank, order)
+                        first = before_tag(self.after, source, source.region, rank, order)
                         allowed = self.before.allowed(region, access)
                         yield from self._row(source, allowed, all_of((unprivileged, first)))
 
-    def _before_tag(self, source: AllowSource, rank: Mapping[int, int], order: Mapping[int, int]) -> Formula:
-        """Return that no candidate policy and no earlier tag allows alone."""
-        region, access = source.region, source.access
-        entries = [e for e in self.after.near(source.zone, region) if id(e) in rank]
-        allows = [one.allows for entry in entries for one in self.after.rulings_of(entry, region.path, access)]
-        own = order[id(source.occurrence)]
-        for tagged in self.after.tag_rulings(source.zone, region, access):
-            if order[id(tagged.occurrence)] < own:
-                allows.append(tagged.ruling.allows)
-        return negated(any_of(allows))
-
-    def _row(self, source: AllowSource, allowed_before: Formula, rest: Formula) -> Iterator[ChangedAccess]:
+    def _row(self, source: AccessSource, allowed_before: Formula, rest: Formula) -> Iterator[ChangedAccess]:
         """Yield the row of a source, if it has any request."""
         guard = all_of((source.guard, source.rest, rest, negated(allowed_before)))
         if guard is FALSE:
             return
         guard = all_of((guard, allowed_by(self.after, source)))
-        found = self.search.solve(guard, source.region.path, source.access)
-        if found.witness is None:
-            if not found.exact:
-                yield ChangedAccess(source, guard, allowed_before, doubts=doubts_of(self.after, found.undecided))
-            return
-        if found.witness.put_to(self.after.engine) and not found.witness.put_to(self.before.engine):
-            yield ChangedAccess(source, guard, allowed_before, found.witness)
-            return
-        if not found.witness.is_opaque:
-            self.contradictions.append(found.witness)
-        yield ChangedAccess(source, guard, allowed_before, doubts=(HIDDEN_FACT,))
+        if found := self.search.confirmed(guard, source.region.path, source.access, self._changes):
+            yield ChangedAccess(source, guard, allowed_before, *found)
+
+    def _changes(self, witness: Witness) -> bool:
+        return witness.put_to(self.after.engine) and not witness.put_to(self.before.engine)
 
 
-def _allowed_anyhow(space: PolicySpace, source: AllowSource) -> Formula:
+def _allowed_anyhow(space: PolicySpace, source: AccessSource) -> Formula:
     return space.allowed(source.region, source.access)
 
 
@@ -245,20 +222,3 @@ def _share_levels(one: TagOccurrence, path: Path) -> bool:
     assert one.resource is not None
     common = min(len(path), len(one.resource.path))
     return path[:common] == one.resource.path[:common]
-
-
-def doubts_of(space: PolicySpace, undecided: Iterable[int]) -> tuple[str, ...]:
-    """Return the names of literals that could not be decided."""
-    texts: dict[str, None] = {}
-    for number in undecided:
-        atom = space.maker.table[number]
-        sign = "" if number > 0 else "not "
-        if atom.matcher is not None:
-            texts[f"{sign}{atom.name} {' or '.join(atom.matcher.values)}"] = None
-        elif atom.kind is AtomKind.ZONE:
-            texts[f"in security zone {atom.name}" if atom.name else "outside of security zones"] = None
-        elif atom.kind is AtomKind.TOO_LONG:
-            texts[f"resources too long to be matched with {atom.name}"] = None
-        elif atom.condition is not None:
-            texts[f"{sign}{atom.name}"] = None
-    return tuple(texts) or ("the search took too many steps",)

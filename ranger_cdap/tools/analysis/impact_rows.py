@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ranger_cdap.engine import ADMIN_ACCESS
+from ranger_cdap.keyed import grouped
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.impact import ChangedAccess, Impact
@@ -23,7 +24,7 @@ from ranger_cdap.tools.analysis.row_text import (
     principals,
     resource_text,
 )
-from ranger_cdap.tools.analysis.symbols.allowing import AllowSource
+from ranger_cdap.tools.analysis.symbols.allowing import AccessSource
 from ranger_cdap.tools.analysis.symbols.space import PolicySpace
 
 _BUDGET: Final = SearchBudget(search_steps=2_000)
@@ -46,13 +47,7 @@ def _rows(
     *,
     gained: bool,
 ) -> Iterator[AccessRow]:
-    groups: dict[tuple[object, ...], list[ChangedAccess]] = {}
-    for one in changes:
-        source, policy = one.source, one.source.ruling.policy if one.source.ruling else None
-        kinds = (source.access == ADMIN_ACCESS, one.doubts)
-        region = (source.region.path, tuple(map(id, source.region.elements)))
-        key = (source.zone, id(policy), id(source.item), id(source.occurrence), region, kinds)
-        groups.setdefault(key, []).append(one)
+    groups = grouped(((one.source.place, one.doubts), one) for one in changes)
     search = RequestSearch(space, _BUDGET)
     return (_row(group, search, row_resource, spelling, gained=gained) for group in groups.values())
 
@@ -123,7 +118,7 @@ def _who(group: Sequence[ChangedAccess], search: RequestSearch) -> tuple[str, ..
     return concerned or every
 
 
-def _exceptions(source: AllowSource, search: RequestSearch, inside: Sequence[Formula]) -> tuple[str, ...]:
+def _exceptions(source: AccessSource, search: RequestSearch, inside: Sequence[Formula]) -> tuple[str, ...]:
     """Return the exceptions of the policy, and the denials of others that the item really meets inside."""
     if source.ruling is None:
         return ()

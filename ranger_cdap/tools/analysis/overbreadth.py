@@ -19,6 +19,7 @@ from ranger_cdap.engine.view import (
     ResourceMatcher,
     compile_element,
 )
+from ranger_cdap.keyed import grouped
 from ranger_cdap.tools.analysis.row_text import Spelling, level_text, principals, resource_text
 from ranger_cdap.tools.analysis.symbols.allowing import levels_of
 from ranger_cdap.tools.analysis.symbols.space import Zone
@@ -72,9 +73,7 @@ def overbreadth(
 
     A value without any letter, like `*`, means everything of a type and is judged only if there is nothing.
     """
-    by_path: dict[Path, list[tuple[str, ...]]] = {}
-    for resource in entities:
-        by_path.setdefault(tuple(resource), []).append(tuple(resource.values()))
+    by_path = grouped((tuple(resource), tuple(resource.values())) for resource in entities)
     judge = _Judge(engine, by_path, max_names, spelling)
     zones: dict[Zone, list[PolicyEntry]] = {None: engine.view.default.all()}
     zones |= {name: repository.all() for name, repository in engine.view.zones.items()}

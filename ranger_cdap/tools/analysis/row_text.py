@@ -25,9 +25,7 @@ _USERS: Final = {USER_MACRO: "any user", OWNER_MACRO: "the owner"}
 
 def principals(item: SymbolicItem) -> tuple[str, ...]:
     """Return whom an item names: `user alice`, `group etl`, `role ops`, `everyone`."""
-    if item.document is None:
-        return ("everyone",)
-    if PUBLIC in item.document.groups:
+    if item.document is None or PUBLIC in item.document.groups:
         return ("everyone",)
     users = (_USERS.get(user, f"user {user}") for user in item.document.users)
     groups = (f"group {group}" for group in item.document.groups)

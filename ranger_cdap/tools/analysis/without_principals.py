@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from ranger_cdap.engine.view import OWNER_MACRO, USER_MACRO
+from ranger_cdap.keyed import grouped
 
 Json = dict[str, Any]
 
@@ -38,9 +39,7 @@ def without_principals(download: bytes, removed: Mapping[int, Collection[ItemPri
 
 def policy_without(policy: Json, removed: Iterable[ItemPrincipal]) -> Json | None:
     """Return a policy without principals and without items that have none left; None if no item is left."""
-    by_item: dict[int, list[str]] = {}
-    for one in removed:
-        by_item.setdefault(one.item, []).append(one.principal)
+    by_item = grouped((one.item, one.principal) for one in removed)
     if not by_item:
         return policy
     items = [one for one in policy.get(_ALLOW) or () if one is not None]

@@ -14,6 +14,7 @@ from ranger_cdap.cdap.grant import CREATORS_LABEL, is_creators_policy
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cli.display import visible
 from ranger_cdap.engine import Verdict
+from ranger_cdap.keyed import grouped
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.questions.access_holders import AccessHolder
 from ranger_cdap.tools.questions.effective_access import EffectiveAccess
@@ -39,10 +40,7 @@ def _blocks(
     rows: Iterable[AccessRow], head: Callable[[AccessRow, Sequence[str]], str], by: Callable[[AccessRow], str]
 ) -> Iterator[str]:
     """Yield the lines of rows; those that differ in their places only are one block, and `head` gets the places."""
-    groups: dict[tuple[object, ...], list[AccessRow]] = {}
-    for row in rows:
-        key = (row.by, row.who, row.accesses, row.conditions, row.exceptions, row.doubts)
-        groups.setdefault(key, []).append(row)
+    groups = grouped(((row.by, row.who, row.accesses, row.conditions, row.exceptions, row.doubts), row) for row in rows)
     for group in groups.values():
         first = group[0]
         yield from wrapped(head(first, [row.resource for row in group]))
@@ -87,9 +85,7 @@ def _is_grant(row: AccessRow, view: PolicyView) -> bool:
 def _summary(rows: Sequence[AccessRow]) -> Iterator[str]:
     """Yield the number of entities by access types, of policies that have the sync job's label."""
     counts = Counter((row.accesses, row.path[-1]) for row in rows)
-    by_accesses: dict[tuple[str, ...], list[str]] = {}
-    for (accesses, kind), count in sorted(counts.items()):
-        by_accesses.setdefault(accesses, []).append(f"{count} of type {kind}")
+    by_accesses = grouped((accesses, f"{n} of type {kind}") for (accesses, kind), n in sorted(counts.items()))
     for accesses, kinds in by_accesses.items():
         yield from wrapped(f"{', '.join(accesses)} on {', '.join(kinds)}")
     policies = len({row.policy_id for row in rows})

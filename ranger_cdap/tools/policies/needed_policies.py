@@ -15,6 +15,7 @@ from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES, check_grantee
 from ranger_cdap.cdap.pattern import STAR, EntityPattern
 from ranger_cdap.engine.view import UNZONED
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger.changes.step import Json
 from ranger_cdap.ranger.changes.transfer import portable
 from ranger_cdap.ranger_model.policy import PolicyResource
@@ -85,9 +86,7 @@ def _resources(entity: EntityId | EntityPattern, instance: str) -> dict[str, dic
 
 def _items(rights: Mapping[str, frozenset[str]]) -> list[Json]:
     """Return items that give these rights, with users of the same ones in one item."""
-    users: dict[frozenset[str], list[str]] = {}
-    for user, accesses in rights.items():
-        users.setdefault(accesses, []).append(user)
+    users = grouped((accesses, user) for user, accesses in rights.items())
     return [
         {"users": names, "accesses": [{"type": access} for access in ACCESS_TYPES if access in accesses]}
         for accesses, names in users.items()

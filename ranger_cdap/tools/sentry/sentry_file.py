@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ranger_cdap.errors import InvalidInput, reason
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger.files.strict_text import parse_text
 
 LARGEST_SENTRY_FILE: Final = 4 << 20
@@ -190,9 +191,7 @@ def _sections_of_lines(text: str, left_out: list[LeftOut]) -> _Sections:
 
 
 def _without_twins(section: str, entries: Iterable[_SentryEntry], left_out: list[LeftOut]) -> dict[str, _SentryEntry]:
-    by_name: dict[str, list[_SentryEntry]] = {}
-    for entry in entries:
-        by_name.setdefault(entry.name, []).append(entry)
+    by_name = grouped((entry.name, entry) for entry in entries)
     why = f"`{section}` has it more than once; none is taken (Sentry takes the last)"
     for name, same in by_name.items():
         if len(same) > 1:

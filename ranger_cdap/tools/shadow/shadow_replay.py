@@ -16,6 +16,7 @@ from ranger_cdap.audit.verify import Place
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
 from ranger_cdap.cdap.checks.predecessor_access import PredecessorAccess
 from ranger_cdap.engine import NO_POLICY
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger_model.strict_json import BadLine
 from ranger_cdap.tools.shadow.shadow_report import ShadowChange, ShadowKey, ShadowReport
 
@@ -93,13 +94,11 @@ def _allowed(answer: Answer) -> Iterator[ShadowKey]:
 
 
 def _denied(answer: Answer) -> Iterator[ShadowKey]:
-    lacking: dict[object, list[EvaluatedPrivilege]] = {}
-    for one in answer.decided_by if answer.missing else ():
-        if not one.held:
-            lacking.setdefault((one.person, one.entity), []).append(one)
+    missing = [one for one in answer.decided_by if not one.held] if answer.missing else []
+    lacking = grouped(((one.person, one.entity), one) for one in missing)
     for of_one in lacking.values():
-        missing = (MissingPrivilege(tuple(map(str.lower, e.actions)), e.decision.policy_id) for e in of_one)
-        yield _key(ShadowChange.DENIED, answer, of_one[0], tuple(missing))
+        privileges = (MissingPrivilege(tuple(map(str.lower, e.actions)), e.decision.policy_id) for e in of_one)
+        yield _key(ShadowChange.DENIED, answer, of_one[0], tuple(privileges))
     if not lacking:
         yield _key(ShadowChange.DENIED, answer, None)
 

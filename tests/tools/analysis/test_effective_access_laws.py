@@ -61,7 +61,11 @@ def containing(rows: tuple[AllowedAccess, ...], found: FoundAccess, request: Acc
 
 def denials_of(found: FoundAccess, request: AccessRequest) -> list[DeniedAccess]:
     key = (request.access_type, tuple(request.resource))
-    return [row for row in found.taken if (row.access, row.region.path) == key and found_in(found, row.guard, request)]
+    return [
+        row
+        for row in found.taken
+        if (row.source.access, row.source.region.path) == key and found_in(found, row.guard, request)
+    ]
 
 
 def some_requests(random: Random, features: Features) -> Iterator[AccessRequest]:

@@ -29,7 +29,7 @@ def prepare(tables: Tables, admin_password_hash: str, now: int) -> None:
         if name in missing:
             user = User(name=name, first_name=first_name, description=name, user_role_list=[role])
             principals.insert_user(user, None, None, now)
-    if principals.group(PUBLIC_GROUP) is None:
+    if principals.groups.by_name(PUBLIC_GROUP) is None:
         principals.insert_group(Group(name=PUBLIC_GROUP, description="public group"), None, now)
     principals.set_password(ADMIN, admin_password_hash)
     refresh_tag_definition(tables, now)

@@ -29,7 +29,7 @@ from ranger_cdap.testing.admin.store.tables import Tables
 def list_definitions(call: AdminCall) -> ServerResponse:
     """GET all, or the one of the parameter `serviceType`; a `name` does not filter, as on the real server."""
     kind = call.query.get("serviceType") or None
-    chosen = [row.to_json() for row in call.tables.definitions() if kind in (None, row.document.name)]
+    chosen = [row.to_json() for row in call.tables.definitions.all() if kind in (None, row.document.name)]
     return json_response(call.page().of(chosen))
 
 
@@ -64,7 +64,9 @@ def update_definition(call: AdminCall) -> ServerResponse:
 
 def _require_sound(call: AdminCall, sent: AdminServiceDef, old: StoredDefinition | None) -> None:
     """Raise `Refusal` 400 for a violated rule, or a pattern of which it is not certain what Java makes of it."""
-    others = [other.document for other in call.tables.definitions() if old is None or other.stamp.id != old.stamp.id]
+    others = [
+        other.document for other in call.tables.definitions.all() if old is None or other.stamp.id != old.stamp.id
+    ]
     if problems := list(check_definition(sent, others)):
         raise refuse_invalid(problems)
     for level in sent.resources:
@@ -79,7 +81,7 @@ def _refuse_removal_of_used(call: AdminCall, old: StoredDefinition, new: AdminSe
     accesses = {access.name for access in old.document.access_types} - {a.name for a in new.access_types}
     if not resources and not accesses:
         return
-    for service in call.tables.services():
+    for service in call.tables.services.all():
         if service.document.type != old.document.name:
             continue
         for stored in call.tables.policies(service.stamp.id):
@@ -104,7 +106,7 @@ def delete_definition(call: AdminCall) -> ServerResponse:
     """DELETE by id or name."""
     stored = _of_path(call)
     name = stored.document.name
-    if name == TAG or any(service.document.type == name for service in call.tables.services()):
+    if name == TAG or any(service.document.type == name for service in call.tables.services.all()):
         raise refuse_because(
             "OPER_NOT_ALLOWED_FOR_ENTITY",
             f"Services exists under given service definition, can't delete Service-Def: {name}",
@@ -116,8 +118,8 @@ def delete_definition(call: AdminCall) -> ServerResponse:
 
 def refresh_tag_definition(tables: Tables, now: int) -> None:
     """Recompute the `tag` definition from all others; it has no author."""
-    document = tag_definition({stored.stamp.id: stored.document for stored in tables.definitions()})
-    old = tables.definition(TAG)
+    document = tag_definition({stored.stamp.id: stored.document for stored in tables.definitions.all()})
+    old = tables.definitions.by_name(TAG)
     if old is None:
         tables.insert_definition(document, None, now)
     elif old.document != document:
@@ -126,9 +128,9 @@ def refresh_tag_definition(tables: Tables, now: int) -> None:
 
 def _of_path(call: AdminCall) -> StoredDefinition:
     if "name" in call.path:
-        return found(call.tables.definition(call.path["name"]), not_found())
+        return found(call.tables.definitions.by_name(call.path["name"]), not_found())
     return _by_id(call, call.path_id())
 
 
 def _by_id(call: AdminCall, definition_id: int) -> StoredDefinition:
-    return found(call.tables.definition_by_id(definition_id), not_found_by_id(definition_id))
+    return found(call.tables.definitions.by_id(definition_id), not_found_by_id(definition_id))

@@ -109,7 +109,7 @@ def _zones(call: AdminCall, service: StoredService, content: Callable[[str], dic
 def _heads(call: AdminCall, service: StoredService) -> tuple[dict[str, Any], StoredService | None]:
     """Return the download without policies, and the linked tag service."""
     answer = _head(service, _definition(call, service).to_json()) | {"policyVersion": service.policy_version}
-    tags = call.tables.service(service.document.tag_service) if service.document.tag_service else None
+    tags = call.tables.services.by_name(service.document.tag_service) if service.document.tag_service else None
     if tags is not None:
         stored = _definition(call, tags)
         own = StoredDefinition(stored.stamp, for_service_type(stored.document, service.document.type))
@@ -136,7 +136,7 @@ def download_roles(call: AdminCall) -> ServerResponse:
     if _has(call, service, "role", "lastKnownRoleVersion", version):
         return empty(304)
     answer: dict[str, Any] = {"serviceName": service.name, "roleVersion": version, "roleUpdateTime": changed}
-    if roles := [role.to_json() for role in call.tables.principals.roles()]:
+    if roles := [role.to_json() for role in call.tables.principals.roles.all()]:
         answer["rangerRoles"] = roles
     return json_response(answer)
 
@@ -165,13 +165,13 @@ def download_user_store(call: AdminCall) -> ServerResponse:
     version, changed = call.tables.principals.counter(USER_STORE)
     if _has(call, service, "userstore", "lastKnownUserStoreVersion", version):
         return empty(304)
-    users = call.tables.principals.users()
+    users = call.tables.principals.users.all()
     answer: dict[str, Any] = {
         "serviceName": service.name,
         "userStoreVersion": version,
         "userStoreUpdateTime": changed,
         "userAttrMapping": {user.document.name: {} for user in users},
-        "groupAttrMapping": {group.document.name: {} for group in call.tables.principals.groups()},
+        "groupAttrMapping": {group.document.name: {} for group in call.tables.principals.groups.all()},
     }
     if members := {user.document.name: [name for _, name in user.groups] for user in users if user.groups}:
         answer["userGroupMapping"] = members
@@ -186,7 +186,7 @@ def _has(call: AdminCall, service: StoredService, kind: str, parameter: str, ver
 
 
 def _service(call: AdminCall, what: str, *settings: str) -> StoredService:
-    service = found(call.tables.service(call.path["name"]), service_not_found(call.path["name"]))
+    service = found(call.tables.services.by_name(call.path["name"]), service_not_found(call.path["name"]))
     if not service.document.is_enabled:
         raise refuse_because("OPER_NOT_ALLOWED_FOR_STATE", "Unauthorized access.")
     require_download_right(call, service, settings, what)
@@ -194,4 +194,4 @@ def _service(call: AdminCall, what: str, *settings: str) -> StoredService:
 
 
 def _definition(call: AdminCall, service: StoredService) -> StoredDefinition:
-    return found(call.tables.definition(service.document.type), service_not_found(service.name))
+    return found(call.tables.definitions.by_name(service.document.type), service_not_found(service.name))

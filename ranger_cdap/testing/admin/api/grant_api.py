@@ -54,7 +54,9 @@ def revoke(call: AdminCall) -> ServerResponse:
 
 def _service(call: AdminCall) -> StoredService:
     name = call.path["name"]
-    return found(call.tables.service(name), refuse(f'"RANGER_ERROR_SERVICE_NOT_FOUND: ServiceName={name}"', 404))
+    return found(
+        call.tables.services.by_name(name), refuse(f'"RANGER_ERROR_SERVICE_NOT_FOUND: ServiceName={name}"', 404)
+    )
 
 
 def _zone(call: AdminCall, service: StoredService, request: GrantRevoke) -> str:
@@ -81,7 +83,7 @@ def _require_right(
     if not trusted and (request.grantor not in ("", call.caller.name) or request.owner_user):
         raise _forbidden("Invalid grant/revoke request - contains grantor or userOwner specification")
     principals = call.tables.principals
-    if request.grantor and principals.user(request.grantor) is None:
+    if request.grantor and principals.users.by_name(request.grantor) is None:
         raise _forbidden(f"Grantor user {request.grantor} doesn't exist")
     named = grantees(request)
     if not named:
@@ -89,14 +91,14 @@ def _require_right(
     for grantee in named:
         if principals.missing(grantee.kind, [grantee.name]):
             raise _forbidden(f"Grantee {grantee.kind.removesuffix('s')} {grantee.name} doesn't exist")
-    definition = call.tables.definition(service.document.type)
+    definition = call.tables.definitions.by_name(service.document.type)
     if definition is None or not _grantor_may(call, service, request, zone):
         raise _forbidden(f"User doesn't have necessary permission to {what} access")
     return definition.document
 
 
 def _grantor_may(call: AdminCall, service: StoredService, request: GrantRevoke, zone: str) -> bool:
-    grantor = call.tables.principals.user(request.grantor) if request.grantor else None
+    grantor = call.tables.principals.users.by_name(request.grantor) if request.grantor else None
     if grantor is None:
         return False
     login = call.tables.principals.login(request.grantor)

@@ -24,7 +24,7 @@ def create_group(call: AdminCall) -> ServerResponse:
     principals = call.tables.principals
     if not sent.name.strip():
         raise refuse_because("INVALID_INPUT_DATA", "Please provide a valid group name.")
-    if principals.group(sent.name) is not None:
+    if principals.groups.by_name(sent.name) is not None:
         raise refuse_because("ERROR_DUPLICATE_OBJECT", f"{sent.name} already exists")
     principals.insert_group(sent, call.caller.shown_name, call.now)
     return json_response(_group(call, sent.name).to_json())
@@ -33,21 +33,21 @@ def create_group(call: AdminCall) -> ServerResponse:
 def list_groups(call: AdminCall) -> ServerResponse:
     """GET those whose name contains the parameter `name`, in an envelope; others than administrators get their own."""
     own = {member.group_id for member in _visible_members(call)}
-    named = call.tables.principals.groups(call.query.get("name"))
+    named = call.tables.principals.groups.all(call.query.get("name"))
     groups = [group for group in named if call.caller.is_admin or group.id in own]
     return json_response(envelope(call, "vXGroups", groups, StoredGroup.to_json))
 
 
 def look_up_groups(call: AdminCall) -> ServerResponse:
     """GET the names that contain the parameter `name`; any user may."""
-    return name_list(call, call.tables.principals.groups(call.query.get("name")))
+    return name_list(call, call.tables.principals.groups.all(call.query.get("name")))
 
 
 def add_group_user(call: AdminCall) -> ServerResponse:
     """POST a membership; idempotent."""
     sent = call.read(GroupUser, "VXGroupUser")
     group = _group(call, sent.name)
-    user = found(call.tables.principals.user_by_id(sent.user_id), unknown(str(sent.user_id)))
+    user = found(call.tables.principals.users.by_id(sent.user_id), unknown(str(sent.user_id)))
     member_id, create_time = call.tables.principals.add_member(group.id, user.id, call.now)
     fields = dates(create_time, call.caller.shown_name)
     return json_response({"id": member_id, **fields, "name": sent.name, "parentGroupId": group.id, "userId": user.id})
@@ -74,7 +74,7 @@ def list_group_users(call: AdminCall) -> ServerResponse:
 def get_group_users(call: AdminCall) -> ServerResponse:
     """GET a group with the users in it."""
     group, principals = _group(call, call.path["name"]), call.tables.principals
-    users = [principals.user_by_id(member.user_id) for member in principals.members(group.document.name)]
+    users = [principals.users.by_id(member.user_id) for member in principals.members(group.document.name)]
     return json_response({"xgroupInfo": group.to_json(), "xuserInfo": [user.to_json() for user in users if user]})
 
 
@@ -86,15 +86,15 @@ def delete_group_user(call: AdminCall) -> ServerResponse:
 
 
 def _visible_members(call: AdminCall) -> list[StoredMember]:
-    members, user = call.tables.principals.members(), call.tables.principals.user(call.caller.name)
+    members, user = call.tables.principals.members(), call.tables.principals.users.by_name(call.caller.name)
     return [member for member in members if call.caller.is_admin or (user and member.user_id == user.id)]
 
 
 def _group(call: AdminCall, name: str) -> StoredGroup:
-    return found(call.tables.principals.group(name), unknown(name))
+    return found(call.tables.principals.groups.by_name(name), unknown(name))
 
 
 def _of_path(call: AdminCall) -> StoredGroup:
     if "name" in call.path:
         return _group(call, call.path["name"])
-    return found(call.tables.principals.group_by_id(call.path_id()), unknown(call.path["id"]))
+    return found(call.tables.principals.groups.by_id(call.path_id()), unknown(call.path["id"]))

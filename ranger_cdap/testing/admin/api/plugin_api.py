@@ -62,8 +62,8 @@ def _chosen(call: AdminCall) -> list[ListedPlugin]:
 
 
 def _answer(call: AdminCall, row: ListedPlugin) -> dict[str, Any]:
-    service = call.tables.service(row.service)
-    definition = call.tables.definition(service.document.type) if service else None
+    service = call.tables.services.by_name(row.service)
+    definition = call.tables.definitions.by_name(service.document.type) if service else None
     fields: dict[str, Any] = {
         "id": row.id,
         "createTime": row.create_time,

@@ -66,7 +66,7 @@ def get_policy(call: AdminCall) -> ServerResponse:
 def get_policy_by_guid(call: AdminCall) -> ServerResponse:
     """GET one by guid in a zone, or outside; of the service named by `serviceName`, or of any."""
     wanted, zone = call.query.get("serviceName"), call.query.get("ZoneName", "")
-    for service in call.tables.services():
+    for service in call.tables.services.all():
         if wanted in (None, service.name):
             stored = call.tables.policy_by_guid(service.stamp.id, call.path["guid"], zone)
             if stored is not None:
@@ -98,14 +98,14 @@ def _of_path(call: AdminCall) -> tuple[StoredService, StoredPolicy]:
         return _by_name(call, call.path["name"], call.path["policy"])
     policy_id = call.path_id()
     stored = call.tables.policy_by_id(policy_id)
-    service = call.tables.service(stored.document.service) if stored else None
+    service = call.tables.services.by_name(stored.document.service) if stored else None
     if stored is None or service is None:
         raise not_found_by_id(policy_id, of="org.apache.ranger.plugin.model.RangerPolicy :")
     return service, stored
 
 
 def _by_name(call: AdminCall, service_name: str, name: str) -> tuple[StoredService, StoredPolicy]:
-    service = call.tables.service(service_name)
+    service = call.tables.services.by_name(service_name)
     zone = call.query.get("zoneName", "")
     stored = call.tables.policy_by_name(service.stamp.id, name, zone) if service else None
     if service is None or stored is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.api.rights import may_administer, policy_readers
@@ -16,22 +16,18 @@ from ranger_cdap.testing.admin.store.records import StoredPolicy, StoredService
 
 
 def list_policies(call: AdminCall) -> ServerResponse:
-    """GET those of all services, or of the one named by `serviceName`, that the caller may see."""
-    return _raw_list(call.page().of(list(chosen_policies(call, call.query.get("serviceName")))))
+    """GET those of all services, or of the one that the path or `serviceName` names, that the caller may see.
 
-
-def list_policies_of_service(call: AdminCall) -> ServerResponse:
-    """GET those of one service; a caller without rights gets an empty list, not a rejection."""
-    return _raw_list(call.page().of(list(chosen_policies(call, call.path["name"]))))
-
-
-def _raw_list(rows: Sequence[StoredPolicy]) -> ServerResponse:
+    A caller without rights gets an empty list, not a rejection.
+    """
+    service_name = call.path.get("name", call.query.get("serviceName"))
+    rows = call.page().of(list(chosen_policies(call, service_name)))
     return ServerResponse(200, b"[" + b",".join(stored.listed for stored in rows) + b"]", JSON)
 
 
 def chosen_policies(call: AdminCall, service_name: str | None) -> Iterator[StoredPolicy]:
     """Yield the policies that match the search, in one service or in all, and that the caller may see."""
-    for service in call.tables.services():
+    for service in call.tables.services.all():
         if service_name in (None, service.name):
             yield from _chosen_of(call, service)
 

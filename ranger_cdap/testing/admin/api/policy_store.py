@@ -35,7 +35,7 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
     """
     refuse_long_name(policy)
     unknown_type = refuse_invalid([failure(3007, policy.service)])
-    definition = found(call.tables.definition(service.document.type), unknown_type)
+    definition = found(call.tables.definitions.by_name(service.document.type), unknown_type)
     names = [access.name for access in definition.document.access_types]
     try:
         policy = msgspec.convert(as_saved(msgspec.to_builtins(policy), names)[0], AdminPolicy)

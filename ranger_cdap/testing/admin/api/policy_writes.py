@@ -23,7 +23,7 @@ def service_of(call: AdminCall, policy: AdminPolicy) -> StoredService:
     refuse_long_name(policy)
     unknown = failure(3007, policy.service) if policy.service.strip() else failure(3002, "service name")
     problems = [unknown, *check_alone(policy), *zone_problems(call, policy, None)]
-    return found(call.tables.service(policy.service), refuse_invalid(problems))
+    return found(call.tables.services.by_name(policy.service), refuse_invalid(problems))
 
 
 def create(call: AdminCall, service: StoredService, policy: AdminPolicy) -> StoredPolicy:

@@ -13,7 +13,7 @@ def roles_with(call: AdminCall, kind: str, name: str) -> list[str]:
     """Return the roles with that user, group or role as a direct member."""
     return [
         role.document.name
-        for role in call.tables.principals.roles()
+        for role in call.tables.principals.roles.all()
         if name in (member.name for member in getattr(role.document, kind))
     ]
 
@@ -21,7 +21,7 @@ def roles_with(call: AdminCall, kind: str, name: str) -> list[str]:
 def replace_in_policies(call: AdminCall, kind: str, name: str, others: Sequence[str]) -> list[StoredService]:
     """Replace a name by others, or by none, in all policies; return the service of each changed policy."""
     changed = []
-    for service in call.tables.services():
+    for service in call.tables.services.all():
         for stored in call.tables.policies(service.stamp.id):
             policy = stored.document
             items = [item for item in policy.items() if name in getattr(item, kind)]

@@ -37,7 +37,7 @@ def is_service_admin(call: AdminCall, service: StoredService, user: str) -> bool
     if is_named(service, SERVICE_ADMINS, user):
         return True
     wanted = _listed(service, SERVICE_ADMIN_GROUPS)
-    stored = call.tables.principals.user(user) if wanted else None
+    stored = call.tables.principals.users.by_name(user) if wanted else None
     return stored is not None and bool(wanted & {name for _, name in stored.groups})
 
 
@@ -51,7 +51,7 @@ def _has_zone(call: AdminCall, name: str, *parts: str) -> bool:
 
     Stricter than Ranger: a role in a role gives nothing.
     """
-    zone, user = call.tables.zones.by_name(name), call.tables.principals.user(call.caller.name)
+    zone, user = call.tables.zones.by_name(name), call.tables.principals.users.by_name(call.caller.name)
     if zone is None or user is None:
         return False
     members = {"users": {call.caller.name}, "groups": {group for _, group in user.groups}}
@@ -66,8 +66,8 @@ MayDelegate = Callable[[Mapping[str, PolicyResource], Iterable[str]], bool]
 
 def delegation(call: AdminCall, service: StoredService, user: str, zone: str) -> MayDelegate:
     """Return the right to delegate that the policies of one zone, or of no zone (empty), give to that user."""
-    stored_user = call.tables.principals.user(user)
-    definition = call.tables.definition(service.document.type)
+    stored_user = call.tables.principals.users.by_name(user)
+    definition = call.tables.definitions.by_name(service.document.type)
     if stored_user is None or definition is None:
         return lambda resources, types: False
     groups = {name for _, name in stored_user.groups}

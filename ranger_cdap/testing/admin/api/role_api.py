@@ -69,30 +69,30 @@ def get_role_by_name(call: AdminCall) -> ServerResponse:
 def list_roles(call: AdminCall) -> ServerResponse:
     """GET all."""
     _require_admin(call)
-    return json_response(call.page().of([role.to_json() for role in call.tables.principals.roles()]))
+    return json_response(call.page().of([role.to_json() for role in call.tables.principals.roles.all()]))
 
 
 def list_roles_in_envelope(call: AdminCall) -> ServerResponse:
     """GET all with the total count."""
     _require_admin(call)
-    return json_response(envelope(call, "roles", call.tables.principals.roles(), StoredRole.to_json))
+    return json_response(envelope(call, "roles", call.tables.principals.roles.all(), StoredRole.to_json))
 
 
 def list_role_names(call: AdminCall) -> ServerResponse:
     """GET the names only; also for administrators of the service that `serviceName` names."""
     _require_service_admin(call)
-    return json_response([role.document.name for role in call.tables.principals.roles()])
+    return json_response([role.document.name for role in call.tables.principals.roles.all()])
 
 
 def list_roles_of_user(call: AdminCall) -> ServerResponse:
     """GET the names of the roles a user is in, by name or by a group, and of all roles *in* these; any user may."""
-    user = call.tables.principals.user(call.path["name"])
+    user = call.tables.principals.users.by_name(call.path["name"])
     if user is None:
         raise not_found()
     names = roles_with(call, "users", call.path["name"])
     for _, group in user.groups:
         names += roles_with(call, "groups", group)
-    inside = {role.document.name: role.document for role in call.tables.principals.roles()}
+    inside = {role.document.name: role.document for role in call.tables.principals.roles.all()}
     found_names = dict.fromkeys(names)
     while names:
         names = [member.name for name in names for member in inside[name].roles if member.name not in found_names]
@@ -139,7 +139,7 @@ def require_sound_role(call: AdminCall, sent: AdminRole, old: StoredRole | None)
         raise refuse("Invalid role user(s)", code=1)
     if len(sent.description) > LONGEST_DESCRIPTION:
         raise refuse("ERROR: value too long for type character varying(1024)", code=1)
-    same = principals.role(sent.name)
+    same = principals.roles.by_name(sent.name)
     if same is not None and (old is None or same.stamp.id != old.stamp.id):
         raise refuse_because("ERROR_DUPLICATE_OBJECT", f"role with name: {sent.name} already exists")
     if old is not None and _reaches(call, sent, sent.name):
@@ -153,7 +153,7 @@ def require_sound_role(call: AdminCall, sent: AdminRole, old: StoredRole | None)
 
 
 def _reaches(call: AdminCall, role: AdminRole, target: str) -> bool:
-    inside = {stored.document.name: stored.document for stored in call.tables.principals.roles()}
+    inside = {stored.document.name: stored.document for stored in call.tables.principals.roles.all()}
     open_names, seen = [member.name for member in role.roles], set[str]()
     while open_names:
         name = open_names.pop()
@@ -173,7 +173,7 @@ def _raise_policy_versions(call: AdminCall, name: str) -> None:
 def _services_naming(call: AdminCall, name: str) -> list[StoredService]:
     return [
         service
-        for service in call.tables.services()
+        for service in call.tables.services.all()
         if any(
             name in item.roles for stored in call.tables.policies(service.stamp.id) for item in stored.document.items()
         )
@@ -186,15 +186,15 @@ def _require_admin(call: AdminCall) -> None:
 
 
 def _require_service_admin(call: AdminCall) -> None:
-    service = call.tables.service(call.query.get("serviceName", ""))
+    service = call.tables.services.by_name(call.query.get("serviceName", ""))
     if service is None or not may_administer(call, service):
         _require_admin(call)
 
 
 def _role(call: AdminCall, name: str) -> StoredRole:
     refusal = refuse(f"User doesn't have permissions to get details for {name}", code=1)
-    return found(call.tables.principals.role(name), refusal)
+    return found(call.tables.principals.roles.by_name(name), refusal)
 
 
 def _by_id(call: AdminCall) -> StoredRole:
-    return found(call.tables.principals.role_by_id(call.path_id()), not_found_by_id(call.path_id()))
+    return found(call.tables.principals.roles.by_id(call.path_id()), not_found_by_id(call.path_id()))

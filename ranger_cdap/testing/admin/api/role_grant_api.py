@@ -28,7 +28,7 @@ def revoke_role(call: AdminCall) -> ServerResponse:
 def _change(call: AdminCall, what: str, change: _Rule) -> ServerResponse:
     request = call.read(GrantRevokeRole, "GrantRevokeRoleRequest")
     for name in request.target_roles:
-        old = call.tables.principals.role(name)
+        old = call.tables.principals.roles.by_name(name)
         if old is None or not _may(call, request, old.document):
             raise refuse(f"User doesn't have permissions to {what} role {name}", code=1)
         role = old.document
@@ -60,12 +60,12 @@ def _may(call: AdminCall, request: GrantRevokeRole, role: AdminRole) -> bool:
 
     Groups claimed by the request are not trusted; only those known to Ranger count.
     """
-    caller, service = call.caller, call.tables.service(call.path["name"])
+    caller, service = call.caller, call.tables.services.by_name(call.path["name"])
     grantor = request.grantor or caller.name
     trusted = caller.is_admin if service is None else may_administer(call, service)
     if grantor != caller.name and not trusted:
         return False
-    stored = call.tables.principals.user(grantor)
+    stored = call.tables.principals.users.by_name(grantor)
     if stored is None:
         return False
     if service is not None and is_service_admin(call, service, grantor):
@@ -77,7 +77,7 @@ def _may(call: AdminCall, request: GrantRevokeRole, role: AdminRole) -> bool:
 def _is_admin(call: AdminCall, role: AdminRole, user: str, groups: Collection[str]) -> bool:
     if _names(role.users, [user]) or _names(role.groups, groups):
         return True
-    inside = (call.tables.principals.role(member.name) for member in role.roles if member.is_admin)
+    inside = (call.tables.principals.roles.by_name(member.name) for member in role.roles if member.is_admin)
     return any(
         user in (member.name for member in stored.document.users)
         or not {member.name for member in stored.document.groups}.isdisjoint(groups)

@@ -68,7 +68,7 @@ ROUTES: tuple[Row, ...] = (
     Row("GET", f"{_V2}/service/name/{{name}}", Access.ADMIN, service_api.get_service),
     Row("PUT", f"{_V2}/service/name/{{name}}", Access.ADMIN, service_api.update_service),
     Row("DELETE", f"{_V2}/service/name/{{name}}", Access.ADMIN, service_api.delete_service),
-    Row("GET", f"{_V2}/service/{{name}}/policy", Access.USER, policy_search.list_policies_of_service),
+    Row("GET", f"{_V2}/service/{{name}}/policy", Access.USER, policy_search.list_policies),
     Row("GET", f"{_V2}/service/{{name}}/policy/{{policy}}", Access.USER, policy_api.get_policy),
     Row("PUT", f"{_V2}/service/{{name}}/policy/{{policy}}", Access.USER, policy_api.update_policy),
     Row("GET", f"{_V2}/policy", Access.USER, policy_search.list_policies),

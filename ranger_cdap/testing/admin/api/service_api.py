@@ -49,7 +49,7 @@ def list_services(call: AdminCall) -> ServerResponse:
     """GET all, or those whose name, type or switch equals the parameter."""
     chosen = [
         service.to_json()
-        for service in call.tables.services()
+        for service in call.tables.services.all()
         if all(call.query.get(name) in (None, read(service)) for name, read in _FILTERS.items())
     ]
     return json_response(call.page().of(chosen))
@@ -75,7 +75,7 @@ def create_service(call: AdminCall) -> ServerResponse:
     """
     sent = call.read(Service, "RangerService")
     refuse_broken(call, sent, None)
-    definition = found(call.tables.definition(sent.type), refuse_invalid([failure(1010, sent.type)]))
+    definition = found(call.tables.definitions.by_name(sent.type), refuse_invalid([failure(1010, sent.type)]))
     new = msgspec.structs.replace(
         sent,
         display_name=sent.display_name or sent.name,
@@ -93,9 +93,9 @@ def create_service(call: AdminCall) -> ServerResponse:
 
 
 def _tag_service(call: AdminCall) -> StoredService | None:
-    stored = next((service for service in call.tables.services() if service.document.type == TAG), None)
-    if stored is None and call.tables.service(TAG) is None:
-        definition = found(call.tables.definition(TAG), refuse_invalid([failure(1010, TAG)])).document
+    stored = next((service for service in call.tables.services.all() if service.document.type == TAG), None)
+    if stored is None and call.tables.services.by_name(TAG) is None:
+        definition = found(call.tables.definitions.by_name(TAG), refuse_invalid([failure(1010, TAG)])).document
         configs = _saved_configs({}, definition)
         new = Service(name=TAG, display_name=TAG, type=TAG, guid=str(uuid.uuid4()), configs=configs)
         stored = call.tables.insert_service(new, call.caller.shown_name, call.now)
@@ -108,7 +108,9 @@ def update_service(call: AdminCall) -> ServerResponse:
     old = _of_path(call)
     sent = call.read(Service, "RangerService")
     refuse_broken(call, sent, old)
-    definition = found(call.tables.definition(old.document.type), refuse_invalid([failure(1010, old.document.type)]))
+    definition = found(
+        call.tables.definitions.by_name(old.document.type), refuse_invalid([failure(1010, old.document.type)])
+    )
     if sent.name != old.name and any(zone.document.rows(old.name) for zone in call.tables.zones.all()):
         raise refuse(f"service `{old.name}` is in a security zone: take it out before it is renamed", code=1)
     new = msgspec.structs.replace(
@@ -122,7 +124,7 @@ def update_service(call: AdminCall) -> ServerResponse:
     call.tables.update_service(old.stamp.id, new, call.caller.shown_name, call.now)
     if (new.is_enabled, new.tag_service) != (old.document.is_enabled, old.document.tag_service):
         call.tables.raise_policy_version(old.stamp.id, call.now)
-    return json_response(found(call.tables.service_by_id(old.stamp.id), not_found_by_id(old.stamp.id)).to_json())
+    return json_response(found(call.tables.services.by_id(old.stamp.id), not_found_by_id(old.stamp.id)).to_json())
 
 
 def delete_service(call: AdminCall) -> ServerResponse:
@@ -138,7 +140,7 @@ def delete_service(call: AdminCall) -> ServerResponse:
 def look_up(call: AdminCall) -> ServerResponse:
     """POST the input for a level: nothing is offered, as by a Ranger Admin without the class of the definition."""
     call.read(LookupContext, "ResourceLookupContext")
-    return empty(204) if call.tables.service(call.path["name"]) is None else json_response([])
+    return empty(204) if call.tables.services.by_name(call.path["name"]) is None else json_response([])
 
 
 def refuse_broken(call: AdminCall, sent: Service, old: StoredService | None) -> None:
@@ -154,7 +156,7 @@ def refuse_broken(call: AdminCall, sent: Service, old: StoredService | None) -> 
 
 def _check(call: AdminCall, sent: Service, old: StoredService | None) -> Iterator[ValidationFailure]:
     own_id = old.stamp.id if old else None
-    others = [service for service in call.tables.services() if service.stamp.id != own_id]
+    others = [service for service in call.tables.services.all() if service.stamp.id != own_id]
     if not sent.name:
         yield failure(1006)
     elif not _NAME.fullmatch(sent.name):
@@ -168,14 +170,14 @@ def _check(call: AdminCall, sent: Service, old: StoredService | None) -> Iterato
     for other in others:
         if shown and other.document.display_name == shown:
             yield failure(3051, shown, other.name)
-    definition = call.tables.definition(sent.type)
+    definition = call.tables.definitions.by_name(sent.type)
     if not sent.type:
         yield failure(1009)
     elif definition is None:
         yield failure(1010, sent.type)
     else:
         yield from _check_configs(sent, definition.document)
-    linked = call.tables.service(sent.tag_service) if sent.tag_service else None
+    linked = call.tables.services.by_name(sent.tag_service) if sent.tag_service else None
     if sent.tag_service and (linked is None or linked.document.type != TAG):
         yield failure(1010, sent.tag_service, field="tag-service-name")
 
@@ -201,5 +203,5 @@ def _saved_configs(configs: dict[str, str], definition: AdminServiceDef) -> dict
 
 def _of_path(call: AdminCall) -> StoredService:
     if "name" in call.path:
-        return found(call.tables.service(call.path["name"]), not_found())
-    return found(call.tables.service_by_id(call.path_id()), not_found_by_id(call.path_id()))
+        return found(call.tables.services.by_name(call.path["name"]), not_found())
+    return found(call.tables.services.by_id(call.path_id()), not_found_by_id(call.path_id()))

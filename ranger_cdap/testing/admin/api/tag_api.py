@@ -37,7 +37,7 @@ def export_service_tags(call: AdminCall) -> ServerResponse:
 
 def list_tag_types(call: AdminCall) -> ServerResponse:
     """GET the names of all tag definitions, of every service."""
-    kept = [call.tables.tags(service.stamp.id) for service in call.tables.services()]
+    kept = [call.tables.tags(service.stamp.id) for service in call.tables.services.all()]
     return json_response(list(dict.fromkeys(row.name for tags in kept for row in tags.definitions)))
 
 
@@ -58,4 +58,4 @@ def _refuse_broken(call: AdminCall, service: StoredService, sent: TagUpload) -> 
 
 
 def _service(call: AdminCall, name: str) -> StoredService:
-    return found(call.tables.service(name), service_not_found(name))
+    return found(call.tables.services.by_name(name), service_not_found(name))

@@ -29,7 +29,7 @@ def create_user(call: AdminCall) -> ServerResponse:
     principals = call.tables.principals
     if not sent.name.strip():
         raise refuse_because("INVALID_INPUT_DATA", "Please provide a valid username.")
-    if principals.user(sent.name) is not None:
+    if principals.users.by_name(sent.name) is not None:
         raise refuse_because("ERROR_DUPLICATE_OBJECT", f"{sent.name} already exists")
     if not is_strong(sent.password):
         raise refuse_because("INVALID_PASSWORD", "serverMsg.xuserMgrValidatePassword", field=_WEAK)
@@ -37,7 +37,7 @@ def create_user(call: AdminCall) -> ServerResponse:
     user = msgspec.structs.replace(sent, password="", user_role_list=roles, group_id_list=[])
     principals.insert_user(user, hash_password(sent.password), call.caller.shown_name, call.now)
     stored = _user(call, user.name)
-    for group in principals.groups():
+    for group in principals.groups.all():
         if group.id in sent.group_id_list:
             principals.add_member(group.id, stored.id, call.now)
     return json_response(_user(call, user.name).to_json())
@@ -56,7 +56,7 @@ def get_user(call: AdminCall) -> ServerResponse:
 
 def list_users(call: AdminCall) -> ServerResponse:
     """GET those whose name contains the parameter `name`, in an envelope; others than administrators get themselves."""
-    users = call.tables.principals.users(call.query.get("name"))
+    users = call.tables.principals.users.all(call.query.get("name"))
     if not call.caller.is_admin:
         _require_own(call, call.query.get("name") or call.caller.name)
         users = [_user(call, call.caller.name)]
@@ -65,7 +65,7 @@ def list_users(call: AdminCall) -> ServerResponse:
 
 def look_up_users(call: AdminCall) -> ServerResponse:
     """GET the names that contain the parameter `name`; any user may."""
-    return name_list(call, call.tables.principals.users(call.query.get("name")))
+    return name_list(call, call.tables.principals.users.all(call.query.get("name")))
 
 
 def delete_user(call: AdminCall) -> ServerResponse:
@@ -85,8 +85,8 @@ def _require_own(call: AdminCall, name: str) -> None:
 
 
 def _user(call: AdminCall, name: str) -> StoredUser:
-    return found(call.tables.principals.user(name), unknown(name))
+    return found(call.tables.principals.users.by_name(name), unknown(name))
 
 
 def _by_id(call: AdminCall) -> StoredUser:
-    return found(call.tables.principals.user_by_id(call.path_id()), unknown(call.path["id"]))
+    return found(call.tables.principals.users.by_id(call.path_id()), unknown(call.path["id"]))

@@ -77,7 +77,7 @@ def _enter(call: AdminCall, zone: Zone, service: StoredService, definition: Admi
 
 
 def _leave(call: AdminCall, zone: StoredZone, name: str) -> None:
-    service = call.tables.service(name)
+    service = call.tables.services.by_name(name)
     if service is None:
         return
     for policy in call.tables.policies(service.stamp.id, zone=zone.name):
@@ -102,8 +102,8 @@ def _checked(call: AdminCall, zone: Zone, old: StoredZone | None) -> list[tuple[
     others = [other for other in call.tables.zones.all() if old is None or other.stamp.id != old.stamp.id]
     services = [
         (service, stored.document)
-        for service in filter(None, map(call.tables.service, zone.services))
-        if (stored := call.tables.definition(service.document.type)) is not None
+        for service in filter(None, map(call.tables.services.by_name, zone.services))
+        if (stored := call.tables.definitions.by_name(service.document.type)) is not None
     ]
     zones = [*(other.document for other in others), zone]
     problems = [failure(3036, other.stamp.id) for other in others if other.name == zone.name]

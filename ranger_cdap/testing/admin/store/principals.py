@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 
 from ranger_cdap.testing.admin.model.documents import AdminRole, Group, User
 from ranger_cdap.testing.admin.store.records import Stamp, StoredGroup, StoredMember, StoredRole, StoredUser
-from ranger_cdap.testing.admin.store.sql_tables import SqlTables
+from ranger_cdap.testing.admin.store.sql_tables import Records, SqlTables
 
 _USERS = "SELECT id, owner, create_time, body FROM user "
 _GROUPS = "SELECT id, owner, create_time, body FROM user_group "
@@ -48,6 +49,12 @@ class Login:
 class PrincipalTables(SqlTables):
     """Users, groups and roles inside one transaction."""
 
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.users = Records(connection, _USERS, self._user)
+        self.groups = Records(connection, _GROUPS, _group)
+        self.roles = Records(connection, _ROLES, _role)
+
     # Version counters
 
     def counter(self, name: str) -> tuple[int, int]:
@@ -78,18 +85,6 @@ class PrincipalTables(SqlTables):
         """Replace a user's password hash."""
         self._connection.execute("UPDATE user SET password_hash = ? WHERE name = ?", (password_hash, name))
 
-    def users(self, name: str | None = None) -> list[StoredUser]:
-        """Return all users, or those whose name contains the text, in order of creation."""
-        return self._all(self._user, _USERS + "WHERE instr(lower(name), lower(?)) ORDER BY id", name or "")
-
-    def user(self, name: str) -> StoredUser | None:
-        """Return the one with that name, case-sensitive."""
-        return self._one(self._user, _USERS + "WHERE name = ?", name)
-
-    def user_by_id(self, user_id: int) -> StoredUser | None:
-        """Return the one with that id."""
-        return self._one(self._user, _USERS + "WHERE id = ?", user_id)
-
     def _user(self, row: tuple[Any, ...]) -> StoredUser:
         groups = self._all(
             tuple,
@@ -113,18 +108,6 @@ class PrincipalTables(SqlTables):
         self.raise_counter(USER_STORE, now)
 
     # Groups
-
-    def groups(self, name: str | None = None) -> list[StoredGroup]:
-        """Return all, or those whose name contains the text, in order of creation."""
-        return self._all(_group, _GROUPS + "WHERE instr(lower(name), lower(?)) ORDER BY id", name or "")
-
-    def group(self, name: str) -> StoredGroup | None:
-        """Return the one with that name."""
-        return self._one(_group, _GROUPS + "WHERE name = ?", name)
-
-    def group_by_id(self, group_id: int) -> StoredGroup | None:
-        """Return the one with that id."""
-        return self._one(_group, _GROUPS + "WHERE id = ?", group_id)
 
     def delete_group(self, group_id: int, now: int) -> None:
         """Remove a group and its memberships."""
@@ -164,18 +147,6 @@ class PrincipalTables(SqlTables):
         return deleted
 
     # Roles
-
-    def roles(self) -> list[StoredRole]:
-        """Return all, in order of creation."""
-        return self._all(_role, _ROLES + "ORDER BY id")
-
-    def role(self, name: str) -> StoredRole | None:
-        """Return the one with that name."""
-        return self._one(_role, _ROLES + "WHERE name = ?", name)
-
-    def role_by_id(self, role_id: int) -> StoredRole | None:
-        """Return the one with that id."""
-        return self._one(_role, _ROLES + "WHERE id = ?", role_id)
 
     def insert_role(self, role: AdminRole, author: str | None, now: int) -> None:
         """Store a new role."""

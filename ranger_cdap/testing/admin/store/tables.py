@@ -19,7 +19,7 @@ from ranger_cdap.testing.admin.store.records import (
     StoredService,
     listed_policy,
 )
-from ranger_cdap.testing.admin.store.sql_tables import SqlTables
+from ranger_cdap.testing.admin.store.sql_tables import Records, SqlTables
 from ranger_cdap.testing.admin.store.zone_tables import ZoneTables
 
 _DEFINITIONS = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, body FROM definition "
@@ -38,21 +38,11 @@ class Tables(SqlTables):
         self.principals = PrincipalTables(connection)
         self.changes = ChangeLog(connection)
         self.plugins = plugins
+        self.definitions = Records(connection, _DEFINITIONS, _definition)
+        self.services = Records(connection, _SERVICES, _service)
         self.zones = ZoneTables(connection)
 
     # Definitions
-
-    def definitions(self) -> list[StoredDefinition]:
-        """Return all, in order of creation."""
-        return self._all(_definition, _DEFINITIONS + "ORDER BY id")
-
-    def definition(self, name: str) -> StoredDefinition | None:
-        """Return the one with that name."""
-        return self._one(_definition, _DEFINITIONS + "WHERE name = ?", name)
-
-    def definition_by_id(self, definition_id: int) -> StoredDefinition | None:
-        """Return the one with that id."""
-        return self._one(_definition, _DEFINITIONS + "WHERE id = ?", definition_id)
 
     def insert_definition(self, document: AdminServiceDef, author: str | None, now: int) -> StoredDefinition:
         """Store a new definition, as version 1."""
@@ -80,18 +70,6 @@ class Tables(SqlTables):
         self._connection.execute("DELETE FROM definition WHERE id = ?", (definition_id,))
 
     # Services
-
-    def services(self) -> list[StoredService]:
-        """Return all, in order of creation."""
-        return self._all(_service, _SERVICES + "ORDER BY id")
-
-    def service(self, name: str) -> StoredService | None:
-        """Return the one with that name."""
-        return self._one(_service, _SERVICES + "WHERE name = ?", name)
-
-    def service_by_id(self, service_id: int) -> StoredService | None:
-        """Return the one with that id."""
-        return self._one(_service, _SERVICES + "WHERE id = ?", service_id)
 
     def insert_service(self, document: Service, author: str | None, now: int) -> StoredService:
         """Store a new service, its policies as version 1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from ranger_cdap.ranger_model.policy import PolicyResource
 from ranger_cdap.testing.admin.model.documents import Zone, to_json_object
 from ranger_cdap.testing.admin.rules.grant_rules import matches
 from ranger_cdap.testing.admin.store.records import Stamp
-from ranger_cdap.testing.admin.store.sql_tables import SqlTables
+from ranger_cdap.testing.admin.store.sql_tables import Records
 
 _ZONES = "SELECT id, '', 0, created_by, updated_by, create_time, update_time, body FROM zone "
 
@@ -42,20 +43,11 @@ class StoredZone:
         )
 
 
-class ZoneTables(SqlTables):
+class ZoneTables(Records[StoredZone]):
     """Security zones inside one transaction."""
 
-    def all(self) -> list[StoredZone]:
-        """Return all, in order of creation."""
-        return self._all(_zone, _ZONES + "ORDER BY id")
-
-    def by_name(self, name: str) -> StoredZone | None:
-        """Return the one with that name."""
-        return self._one(_zone, _ZONES + "WHERE name = ?", name)
-
-    def by_id(self, zone_id: int) -> StoredZone | None:
-        """Return the one with that id."""
-        return self._one(_zone, _ZONES + "WHERE id = ?", zone_id)
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection, _ZONES, _zone)
 
     def insert(self, zone: Zone, author: str | None, now: int) -> None:
         """Store a new one."""

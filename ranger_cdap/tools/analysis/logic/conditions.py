@@ -7,6 +7,7 @@ atoms, *holds* and *unknown*: a granting side needs the first, a restricting sid
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Final
@@ -231,10 +232,8 @@ def _other_address(value: str) -> str:
 def _read(values: Iterable[str]) -> Iterator[Schedule]:
 
     for value in values:
-        try:
+        with suppress(PolicySetError, ValueError):
             yield compile_schedule(decode(value, ValiditySchedule), lenient=True)
-        except (PolicySetError, ValueError):
-            continue
 
 
 def _times(schedules: Iterable[Schedule]) -> Iterator[int]:

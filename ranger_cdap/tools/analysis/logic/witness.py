@@ -8,6 +8,7 @@ from typing import Final
 
 from ranger_cdap.engine import AccessRequest, ConditionContext, PolicyEngine
 from ranger_cdap.engine.view import ANY_USER, OWNER, Path, ResourceMatcher, tokens_of
+from ranger_cdap.keyed import remembered
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.tools.analysis.logic.atoms import Atom, AtomKind, AtomTable
 from ranger_cdap.tools.analysis.logic.conditions import circumstances
@@ -91,10 +92,7 @@ class WitnessFinder:
         return Contradiction(_clash(people))
 
     def _value(self, literals: tuple[int, ...]) -> str | Contradiction:
-        known = self._values.get(literals)
-        if known is None:
-            known = self._values[literals] = self._found_value(literals)
-        return known
+        return remembered(self._values, literals, lambda: self._found_value(literals))
 
     def _found_value(self, literals: tuple[int, ...]) -> str | Contradiction:
         inside, outside = [n for n in literals if n > 0], [n for n in literals if n < 0]

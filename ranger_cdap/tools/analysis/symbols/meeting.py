@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 from ranger_cdap.engine.view import Path, PatternKind, PolicyResourceMatcher, ResourceMatcher, fold
+from ranger_cdap.keyed import grouped
 
 _T = TypeVar("_T")
 _Pair = tuple[_T, PolicyResourceMatcher]
@@ -83,14 +84,8 @@ class _Node(Generic[_T]):
         if self._sorted:
             return
         self._sorted = True
-        depth, by_element = self._depth, dict[int, list[_Pair[_T]]]()
-        for pair in self._pairs:
-            key = id(pair[1].elements[depth])
-            same = by_element.get(key)
-            if same is None:
-                by_element[key] = [pair]
-            else:
-                same.append(pair)
+        depth = self._depth
+        by_element = grouped((id(pair[1].elements[depth]), pair) for pair in self._pairs)
         everything: list[_Pair[_T]] = []
         for pairs in by_element.values():
             element = pairs[0][1].elements[depth]
@@ -109,9 +104,7 @@ class MeetingIndex(Generic[_T]):
     """Items by the resources they are about."""
 
     def __init__(self, items: Iterable[_Pair[_T]]) -> None:
-        by_path: dict[Path, list[_Pair[_T]]] = {}
-        for pair in items:
-            by_path.setdefault(pair[1].path, []).append(pair)
+        by_path = grouped((pair[1].path, pair) for pair in items)
         self._roots = {path: _Node(0, pairs) for path, pairs in by_path.items()}
 
     def meeting(self, path: Path, elements: Elements, *, above: bool = False) -> list[_T]:

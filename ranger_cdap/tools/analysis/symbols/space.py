@@ -17,6 +17,7 @@ from ranger_cdap.engine.view import (
     PolicyResourceMatcher,
     ResourceTag,
 )
+from ranger_cdap.keyed import remembered
 from ranger_cdap.tools.analysis.logic.conditions import TagPlace
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
 from ranger_cdap.tools.analysis.symbols.meeting import Elements, MeetingIndex, may_meet
@@ -101,10 +102,7 @@ class PolicySpace:
     def near(self, zone: Zone, region: Region) -> list[PolicyEntry]:
         """Return the policies of a zone that may match a resource of the region, each once."""
         key = (zone, region.path, tuple(map(id, region.elements)))
-        known = self._near.get(key)
-        if known is None:
-            known = self._near[key] = region, self._found_near(zone, region)
-        return known[1]
+        return remembered(self._near, key, lambda: (region, self._found_near(zone, region)))[1]
 
     def _found_near(self, zone: Zone, region: Region) -> list[PolicyEntry]:
         index, loose = self._index(zone)
@@ -130,10 +128,8 @@ class PolicySpace:
 
     def rulings_of(self, entry: PolicyEntry, path: Path, access: str) -> tuple[Ruling, ...]:
         """Return the ruling of a policy, and of its substitute where the policy takes too many steps to match."""
-        known = self._rulings.get((id(entry), path, access))
-        if known is None:
-            known = self._rulings[id(entry), path, access] = tuple(self._new_rulings(entry, path, access))
-        return known
+        key = (id(entry), path, access)
+        return remembered(self._rulings, key, lambda: tuple(self._new_rulings(entry, path, access)))
 
     def _new_rulings(self, entry: PolicyEntry, path: Path, access: str) -> Iterator[Ruling]:
         candidate = self.candidate(entry, path)
@@ -261,12 +257,11 @@ class PolicySpace:
         if not self.knows(region.path):
             return FALSE
         key = (region.path, tuple(map(id, region.elements)), access)
-        known = self._allowed.get(key)
-        if known is None:
-            zones = self.zones(region).items()
-            formula = any_of(all_of((inside, self.allowed_in_zone(zone, region, access))) for zone, inside in zones)
-            known = self._allowed[key] = region, formula
-        return known[1]
+        return remembered(self._allowed, key, lambda: (region, self._newly_allowed(region, access)))[1]
+
+    def _newly_allowed(self, region: Region, access: str) -> Formula:
+        zones = self.zones(region).items()
+        return any_of(all_of((inside, self.allowed_in_zone(zone, region, access))) for zone, inside in zones)
 
     def allowed_in_zone(self, zone: Zone, region: Region, access: str) -> Formula:
         """Return that the policies of a zone allow access."""

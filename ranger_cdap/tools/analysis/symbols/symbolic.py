@@ -20,6 +20,7 @@ from ranger_cdap.engine.view import (
     ResourceTag,
     compile_schedules,
 )
+from ranger_cdap.keyed import remembered
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.conditions import (
@@ -154,12 +155,10 @@ class RulingMaker:
         """Return that an item matches the user, the access type and the circumstances."""
         if not item.item.covers(access):
             return FALSE
-        known = self._items.get(id(item))
-        if known is None:
-            known = self._items[id(item)] = item, self.principals(item.item.principals)
+        _, who = remembered(self._items, id(item), lambda: (item, self.principals(item.item.principals)))
         if access == ADMIN_ACCESS:
-            return known[1]
-        return all_of((known[1], self.conditions(item.conditions, restricts=restricts)))
+            return who
+        return all_of((who, self.conditions(item.conditions, restricts=restricts)))
 
     def ruling(
         self,
@@ -225,10 +224,8 @@ class SymbolicPolicies:
         self, compiled: CompiledPolicy, entry: PolicyEntry, compiler: PolicyCompiler, tag: TagPlace | None = None
     ) -> SymbolicPolicy:
         """Return a policy of this entry as symbols."""
-        known = self._known.get((id(compiled), tag))
-        if known is None:
-            known = self._known[id(compiled), tag] = compiled, _symbolic(compiled, entry, compiler, tag)
-        return known[1]
+        key = (id(compiled), tag)
+        return remembered(self._known, key, lambda: (compiled, _symbolic(compiled, entry, compiler, tag)))[1]
 
 
 def _symbolic(
