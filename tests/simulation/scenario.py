@@ -86,8 +86,8 @@ class Scenario:
     `edge`: a log of higher rank than the router's, which then names any user of a pool. `silent`: for how long at most
     a service may publish nothing. `steps`: when the clock of CDAP's host is set, and by how much. `stepwise`: CDAP
     deletes what is in a namespace step by step, and checks each entity. `zones`: what grants do when an administrator
-    makes or changes security zones, at the times `zone_changes`; `None`: nobody does. `inventories`: when people enter a
-    new one.
+    makes or changes security zones, at the times `zone_changes`; `None`: nobody does. `inventories`: when people enter
+    one.
     """
 
     seed: int
