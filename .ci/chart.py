@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 import msgspec
 
 from ranger_cdap.config.groups import GroupSettings, LdapSettings
+from ranger_cdap.config.location import Location
 from ranger_cdap.config.secret import Secret
 from ranger_cdap.config.service import CallerSettings, ServiceSettings
 from ranger_cdap.config.settings import (
@@ -87,6 +88,8 @@ def schema_of_type(wanted: Any, *, is_file: bool = False) -> Json:
     """The schema of a setting of that type; a file may be a key of the Secret."""
     if wanted is Secret:
         return reference("secretKey")
+    if wanted is Location:
+        return {"type": "string", "pattern": "^/|^[a-z0-9]+://"}
     if wanted is Path or (wanted is str and is_file):
         return {"anyOf": [{"type": "string", "pattern": "^/"}, reference("secretFile")]}
     if wanted in TYPES:

@@ -12,7 +12,7 @@ from ranger_cdap.wire.watermark import Watermark
 from spark_sync.grants.observe import observe
 from spark_sync.grants.plan import PlanSettings, plan
 from spark_sync.grants.plan_settings import configured_name, plan_settings
-from spark_sync.grants.policy_rest import PolicyRest, policy_rest
+from spark_sync.grants.policy_rest import PolicyRest, held_rest, policy_rest
 from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.ranger_names import RangerNames
 from spark_sync.grants.rights_of_others import shown_rights
@@ -79,9 +79,10 @@ def run_once(
     """
     sync = settings.sync
     sources = configured_sources(sync)
-    with lease(sync.state_dir), spark_errors():
+    with lease(sync.state_dir) as held, spark_errors():
         planning = plan_settings(settings, names=(names or RangerNames(settings)).current())
         ledger = ledger or DeltaLedger(sync.state_dir, settings.cdap.instance, spark, few=few.events)
+        ledger.hold(held)
         before = verify(ledger, noting=True)
         # Before the files are listed: a watermark promises that they exist already.
         marks = service_watermarks.read(sync.sources)
@@ -101,7 +102,8 @@ def run_once(
                 outdated=_outdated(ledger, planning),
             )
         outcomes, went_back, error = list[StepOutcome](), "", None
-        with policy_rest(settings, ranger) as rest:
+        with policy_rest(settings, ranger) as unguarded:
+            rest = held_rest(unguarded, held)
             zones = cache(partial(zones_of, planning, rest))
             policies = cache(lambda: all_policies(rest, planning.service, zones()))
             try:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
 
-from ranger_cdap.config import Settings
+from ranger_cdap.config import Location, Settings
 from ranger_cdap.errors import SyncMissing
 from spark_sync.ledger.lease import check_directory, lease
 
@@ -20,7 +19,7 @@ def require_packages() -> None:
         raise SyncMissing("the sync job needs an extra; install it with `pip install 'ranger-cdap[sync]'`")
 
 
-def check_ledger(state_dir: Path) -> None:
+def check_ledger(state_dir: Location) -> None:
     """Check that the packages of the sync job are installed, the state directory is usable and its lease free.
 
     Raises:
@@ -33,7 +32,7 @@ def check_ledger(state_dir: Path) -> None:
         pass
 
 
-def check_reading(state_dir: Path) -> None:
+def check_reading(state_dir: Location) -> None:
     """Check that the packages of the sync job are installed and the state directory can be read, even during a run.
 
     Raises:

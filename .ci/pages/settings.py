@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 import msgspec
 
 from pages import table
-from ranger_cdap.config import Secret, Settings, Table, UserDirectory
+from ranger_cdap.config import Location, Secret, Settings, Table, UserDirectory
 from ranger_cdap.config.layers import ENVIRONMENT_PREFIX
 
 _HEAD = """\
@@ -30,6 +30,7 @@ _WORDS: Final[Mapping[Any, str]] = {
     float: "number",
     bool: "true or false",
     Path: "path",
+    Location: "path or URL",
     Secret: "secret",
 }
 

@@ -12,6 +12,7 @@ from ranger_cdap.config.address import (
 from ranger_cdap.config.groups import GroupSettings, LdapSettings
 from ranger_cdap.config.layers import ENVIRONMENT_PREFIX
 from ranger_cdap.config.loader import DEFAULT_FILE, Configuration, load_settings, parse_settings, read_configuration
+from ranger_cdap.config.location import Location, StoreUrl, for_spark, location, named
 from ranger_cdap.config.secret import Secret, resolve_secret
 from ranger_cdap.config.service import CallerSettings, ProxySettings, ServiceSettings
 from ranger_cdap.config.settings import (
@@ -45,6 +46,7 @@ __all__ = [
     "GroupSettings",
     "HadoopSettings",
     "LdapSettings",
+    "Location",
     "MasterSettings",
     "NetworkSettings",
     "NotifySettings",
@@ -55,6 +57,7 @@ __all__ = [
     "ServiceSettings",
     "Settings",
     "SourceSettings",
+    "StoreUrl",
     "SyncSettings",
     "Table",
     "UserDirectory",
@@ -63,8 +66,11 @@ __all__ = [
     "all_can_be_plain",
     "checked_address",
     "configured_addresses",
+    "for_spark",
     "is_exposed",
     "load_settings",
+    "location",
+    "named",
     "parse_settings",
     "read_configuration",
     "resolve_secret",

@@ -25,6 +25,7 @@ from ranger_cdap.config.exposure import exposed_files, secrets
 from ranger_cdap.config.group_checks import Problem, group_problems
 from ranger_cdap.config.hadoop import NotUsed, hadoop_layer
 from ranger_cdap.config.layers import Layer, environment_layer, file_layer, flag_layer, overlay
+from ranger_cdap.config.location import location
 from ranger_cdap.config.secret import Secret, resolve_secret
 from ranger_cdap.config.service import CallerSettings
 from ranger_cdap.config.settings import Settings
@@ -155,6 +156,8 @@ def parse_settings(
             if "://" in value:
                 raise ValueError(f"`{value}` is an address; only paths on this machine are supported, without a scheme")
             return Path(value).expanduser()
+        if isinstance(value, str):
+            return location(value)
         raise TypeError(f"Expected `str`, got `{type(value).__name__}`")
 
     def stands(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from ranger_cdap.config.location import Location
 from ranger_cdap.config.secret import Secret
 from ranger_cdap.config.table import Table, UserDirectory
 
@@ -20,8 +21,8 @@ class SourceSettings(Table, frozen=True):
     """The name of the source in the ledger; never change it."""
     kind: str
     """An event source of [events.md](events.md), or one of a plugin."""
-    path: Path | None = None
-    """A directory of files, or a pattern of them."""
+    path: Location | None = None
+    """A directory of files, or a pattern of them; also [on a cluster](../how-to/run-on-a-cluster.md)."""
     callers: tuple[str, ...] = ()
     """`data-plane`: the callers of the decision service whose records are trusted; default: none."""
     rank: int | None = None
@@ -75,8 +76,8 @@ class SyncSettings(Table, frozen=True):
     """The account that writes grants; it must administer the policies of the service."""
     password: Secret = Secret("")
     """Its password or, with `ranger.auth = "bearer"`, its token."""
-    state_dir: Path = msgspec.field(default_factory=UserDirectory("data", "sync"))
-    """The directory of the ledger, the lease and the dead letters."""
+    state_dir: Location = msgspec.field(default_factory=UserDirectory("data", "sync"))
+    """Directory of ledger, lease and dead letters; also [on a cluster](../how-to/run-on-a-cluster.md)."""
     sources: tuple[SourceSettings, ...] = ()
     """The sources: one table `[[sync.sources]]` each."""
     hold_back: float = 120.0

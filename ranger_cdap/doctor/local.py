@@ -43,7 +43,10 @@ def examine_cache(settings: Settings, users: Users, ranger_version: int | None, 
 def examine_state(settings: Settings, users: Users) -> Iterator[Finding]:
     """Check that the sync job's directory and its Spark are private, if the job is configured."""
     if settings.sync.username or settings.sync.sources:
-        yield STATE.examine(settings.sync.state_dir, users)
+        if isinstance(state := settings.sync.state_dir, Path):
+            yield STATE.examine(state, users)
+        else:
+            yield skipped(STATE.check, f"`{state}` is of another file system; only the sync job may write there")
         yield from examine_users(settings.service, users)
     if settings.sync.allow_open_spark:
         yield note(

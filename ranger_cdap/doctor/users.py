@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from ranger_cdap.config import Settings
+from ranger_cdap.config import Location, Settings
 from ranger_cdap.config.secret_files import Program
 
 ROOT = 0
@@ -97,8 +97,10 @@ class Users:
         return knows and program in self.runs and self.runs[program].uid == uid
 
 
-def owner_of(path: Path) -> int | None:
-    """Return the owner of a path, or of the directory that denies access to it; None if it does not exist."""
+def owner_of(path: Location) -> int | None:
+    """Return the owner of a path, or of the directory that denies access to it; None if it does not exist here."""
+    if not isinstance(path, Path):
+        return None
     for place in (path, *path.absolute().parents):
         try:
             return place.stat().st_uid

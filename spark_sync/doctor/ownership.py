@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.config import Settings, SourceSettings, SyncSettings
+from ranger_cdap.config import Location, Settings, SourceSettings, SyncSettings
 from ranger_cdap.doctor.finding import AS_SYNC, Finding, failed, note, skipped, well
 from ranger_cdap.errors import CdapError, CdapUnreachable, ConfigError, LedgerLost
 from ranger_cdap.wire.event_names import missing_in
@@ -62,10 +62,10 @@ def _corroboration(sync: SyncSettings) -> Finding:
     )
 
 
-def _watermark(source: SourceSettings, path: Path, sync: SyncSettings, now: float) -> Finding:
+def _watermark(source: SourceSettings, path: Location, sync: SyncSettings, now: float) -> Finding:
     check = f"check journal of source `{source.name}`"
-    directory = path.parent if _PATTERN & set(path.name) else path
-    if any(part.endswith(":") for part in path.parts) or _PATTERN & set(str(directory)):
+    directory = path.parent if isinstance(path, Path) and _PATTERN & set(path.name) else path
+    if not isinstance(directory, Path) or _PATTERN & set(str(directory)):
         return skipped(check, f"`{path}` is not one directory of this machine")
     file = directory / WATERMARK
     try:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from ranger_cdap.config import SourceSettings
+from ranger_cdap.config import Location, SourceSettings
 from ranger_cdap.config.secret_files import Program
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.doctor.users import ROOT, LocalUser, Users, name_of
@@ -28,9 +28,9 @@ def examine_sources(sources: Iterable[SourceSettings], users: Users) -> Iterator
             yield _examine(source, source.path, users)
 
 
-def _examine(source: SourceSettings, path: Path, users: Users) -> Finding:
+def _examine(source: SourceSettings, path: Location, users: Users) -> Finding:
     check = f"files of source `{source.name}`"
-    if any(part.endswith(":") for part in path.parts):
+    if not isinstance(path, Path):
         return skipped(check, f"`{path}` is of another file system; only CDAP may write there")
     directory = _above_the_pattern(path.absolute())
     try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError
@@ -12,6 +13,7 @@ from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.client.sign_in import AccountSource
 from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.ledger.lease import Lease
 
 
 class PolicyRest(Protocol):
@@ -50,3 +52,18 @@ def policy_rest(settings: Settings, given: PolicyRest | None = None) -> Abstract
     if settings.ranger.auth == "basic" and not sync.username:
         raise ConfigError("`sync.username` is not set: it is the account by which grants are written into Ranger")
     return RangerAdmin.connect(settings, sync.username, sync.password, source=AccountSource.SYNC)
+
+
+def held_rest(rest: PolicyRest, lease: Lease) -> PolicyRest:
+    """Return a client each of whose requests is preceded by a check of the lease."""
+    return cast("PolicyRest", _HeldRest(rest, lease))
+
+
+@dataclass(frozen=True)
+class _HeldRest:
+    rest: PolicyRest
+    lease: Lease
+
+    def __getattr__(self, name: str) -> Any:
+        self.lease.check()
+        return getattr(self.rest, name)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from ranger_cdap.errors import SyncError, reason
+from ranger_cdap.config import Location, StoreUrl
+from ranger_cdap.errors import SyncError
 from ranger_cdap.ranger_model.json_text import decode_or_none
+from spark_sync.ledger.ledger_health import reason_of
+from spark_sync.store import is_there, open_file, replace_object
 
 DEAD_LETTERS: Final = "dead-letters.jsonl"
 """The file in the state directory."""
@@ -43,7 +45,7 @@ class DeadLetter:
     lines: int = 1
 
 
-def write_dead_letters(letters: Iterable[DeadLetter], state_dir: Path) -> int:
+def write_dead_letters(letters: Iterable[DeadLetter], state_dir: Location) -> int:
     """Append letters to the file; return the number of lines they represent.
 
     Raises:
@@ -54,18 +56,33 @@ def write_dead_letters(letters: Iterable[DeadLetter], state_dir: Path) -> int:
         return 0
     path, count = state_dir / DEAD_LETTERS, 0
     try:
+        if isinstance(path, StoreUrl):
+            return _add_to_object(path, list(chain([first], rest)))
         if path.exists() and path.stat().st_size >= FULL:
-            path.replace(state_dir / OLDER)
+            path.replace(str(state_dir / OLDER))
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
             for letter in chain([first], rest):
                 file.write(msgspec.json.encode(letter) + b"\n")
                 count += letter.lines
     except OSError as e:
-        raise SyncError(f"`{path}` cannot be written: {reason(e)}") from e
+        raise SyncError(f"`{path}` cannot be written: {e.strerror or reason_of(e)}") from e
     return count
 
 
-def rejected_lines(state_dir: Path) -> int:
+def _add_to_object(path: StoreUrl, letters: list[DeadLetter]) -> int:
+    """As `write_dead_letters`: nothing can be appended to an object, and the holder of the lease alone replaces it."""
+    before = b""
+    if is_there(path):
+        with open_file(path) as file:
+            before = file.read()
+    if len(before) >= FULL:
+        replace_object(replace(path, path=path.path.replace(DEAD_LETTERS, OLDER)), before)
+        before = b""
+    replace_object(path, before + b"".join(msgspec.json.encode(letter) + b"\n" for letter in letters))
+    return sum(letter.lines for letter in letters)
+
+
+def rejected_lines(state_dir: Location) -> int:
     """Return the number of rejected lines in the files.
 
     Raises:
@@ -74,14 +91,14 @@ def rejected_lines(state_dir: Path) -> int:
     return sum(_lines_in(state_dir / name) for name in (OLDER, DEAD_LETTERS))
 
 
-def _lines_in(path: Path) -> int:
+def _lines_in(path: Location) -> int:
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return sum(map(_lines_of, file))
     except FileNotFoundError:
         return 0
     except OSError as e:
-        raise SyncError(f"`{path}` cannot be read: {reason(e)}") from e
+        raise SyncError(f"`{path}` cannot be read: {e.strerror or reason_of(e)}") from e
 
 
 def _lines_of(letter: bytes) -> int:

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
-from ranger_cdap.errors import ConfigError, reason
+from ranger_cdap.config import StoreUrl, named
+from ranger_cdap.errors import ConfigError
 from ranger_cdap.ranger_model.strict_json import HALF
+from spark_sync.ledger.ledger_health import reason_of
 from spark_sync.sources.regular_files import SourceFile
+from spark_sync.store import open_file
 
 SLICE: Final = 16_000_000
 """Bytes of a slice."""
@@ -50,6 +53,10 @@ def read_slice(part: FileSlice, source: str) -> Iterator[bytes]:
         ConfigError: it is no longer regular, or cannot be read; the message names the source.
     """
     try:
+        if isinstance(at := named(part.path), StoreUrl):
+            with open_file(at) as file:
+                yield from _lines(file, _seek(file, part.start), part.end)
+            return
         # Without waiting for the writer of a pipe.
         descriptor = os.open(part.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
@@ -59,7 +66,7 @@ def read_slice(part: FileSlice, source: str) -> Iterator[bytes]:
     except (FileNotFoundError, NotADirectoryError):
         raise
     except OSError as e:
-        raise ConfigError(f"`{part.path}`, of source `{source}`, cannot be read: {reason(e)}") from e
+        raise ConfigError(f"`{part.path}`, of source `{source}`, cannot be read: {e.strerror or reason_of(e)}") from e
 
 
 def _seek(file: BinaryIO, start: int) -> int:

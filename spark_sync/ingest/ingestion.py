@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from ranger_cdap.config import NetworkSettings, SourceSettings
+from ranger_cdap.config import NetworkSettings, SourceSettings, for_spark
 from ranger_cdap.wire.watermark import Watermark
 from spark_sync.ingest.dead_letters import write_dead_letters
 from spark_sync.ingest.file_slices import slices_of
@@ -98,7 +98,7 @@ class Ingestion:
 
         query = (
             frame.writeStream.trigger(availableNow=True)
-            .option("checkpointLocation", str(self.ledger.directory / CHECKPOINTS / configured.name))
+            .option("checkpointLocation", for_spark(self.ledger.directory / CHECKPOINTS / configured.name))
             .foreachBatch(take)
             .start()
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -16,6 +15,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.config import Location
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life
 from spark_sync.ledger.fold_settings import FoldSettings
@@ -30,6 +30,7 @@ from spark_sync.ledger.histories import (
     may_concern,
     parts_of,
 )
+from spark_sync.ledger.lease import Lease
 from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, Decide, FoldProgress, LedgerChange, Scope, differences
 from spark_sync.ledger.ledger_queries import (
     EXISTING,
@@ -84,7 +85,12 @@ class DeltaLedger:
     """
 
     def __init__(
-        self, directory: Path, instance: str, spark: Callable[[], SparkSession] | None = None, *, few: int = FEW_EVENTS
+        self,
+        directory: Location,
+        instance: str,
+        spark: Callable[[], SparkSession] | None = None,
+        *,
+        few: int = FEW_EVENTS,
     ) -> None:
         """Open the tables.
 
@@ -104,7 +110,17 @@ class DeltaLedger:
         self.notes = Notes(self._tables, instance)
         self.compared: TableVersions = {}
         """The tables as they were left by this process, which found nothing in Ranger that they do not know."""
+        self.lease = Lease()
         self._groups: tuple[tuple[TableVersion, TableVersion], list[tuple[GrantGroup, int]]] | None = None
+
+    def hold(self, lease: Lease) -> None:
+        """Read the tables as they are now, and write them as the holder of a lease.
+
+        Raises:
+            SyncError: they cannot be read, or not be closed to a former holder.
+        """
+        self._tables.hold(lease)
+        self.lease = lease
 
     def add_events(self, events: Sequence[EntityEvent]) -> int:
         """Store the events whose (source, id) is new, CDAP's answers among them, and return their number."""

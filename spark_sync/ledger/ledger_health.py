@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
+from errno import ENOENT
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from ranger_cdap.config import Location
 from ranger_cdap.doctor.finding import Finding, failed, skipped, well
 from ranger_cdap.errors import LedgerLost, LedgerSpoiled
+from spark_sync.store import entries, is_there, open_file
 
 _TABLES: Final = ("changes", "ledger", "events", "baseline", "files", "notes")
 _LOG: Final = "_delta_log"
 _LAST_VERSIONS: Final = "SELECT value FROM t WHERE name = 'versions' ORDER BY sequence DESC LIMIT 1"
 _ROWS_A_BATCH: Final = 20_000
 _LONGEST_REASON: Final = 200
+_ARROW: Final = re.compile(r"\x1b\[[0-9;]*m|↳")
+_AWAY: Final = re.compile(r"(.* -> )?Generic \w+ error")
+_COMMIT: Final = re.compile(r".*\.json")
+_COMMIT_OR_CHECKPOINT: Final = re.compile(r".*\.json|.*\.checkpoint.*\.parquet")
 
 
 class _LastVersion(msgspec.Struct):
@@ -27,11 +34,20 @@ class _LastVersion(msgspec.Struct):
     version: int
 
 
-def examine_ledger(state: Path) -> Iterator[Finding]:
+def examine_ledger(state: Location) -> Iterator[Finding]:
     """Read all tables of the ledger, if there are any, in bounded memory."""
-    check = "ledger of the sync job"
     try:
-        tables = [name for name in _TABLES if (state / name).exists()]
+        yield from _examine("ledger of the sync job", state)
+    except OSError as e:
+        seen = f"`{state}` cannot be read: {reason_of(e)}"
+        yield failed("ledger of the sync job", seen, "correct `sync.state_dir`, or start its store")
+
+
+def _examine(check: str, state: Location) -> Iterator[Finding]:
+    try:
+        tables = [name for name in _TABLES if is_there(state / name)]
+    except ModuleNotFoundError:  # what reads a URL
+        tables = list(_TABLES)
     except PermissionError:
         yield skipped(check, f"`{state}` is out of reach of this user; run this as the user of the sync job")
         return
@@ -54,19 +70,23 @@ def examine_ledger(state: Path) -> Iterator[Finding]:
         yield well(check, f"all files of the {len(tables)} tables can be read")
 
 
-def spoiled_files(state: Path, *, sizes_only: bool = False) -> Iterator[str]:
+def spoiled_files(state: Location, *, sizes_only: bool = False) -> Iterator[str]:
     """Yield for each table of a ledger that cannot be read its first spoiled file, and how it is spoiled."""
     yield from filter(None, (spoiled_file(state, name, sizes_only=sizes_only) for name in _TABLES))
 
 
-def spoiled_file(state: Path, table: str, *, sizes_only: bool = False) -> str:
-    """Return the first spoiled file of a table, and how it is spoiled; empty if none is, or it is out of reach."""
+def spoiled_file(state: Location, table: str, *, sizes_only: bool = False) -> str:
+    """Return the first spoiled file of a table, and how it is spoiled; empty if none is, or it is out of reach.
+
+    Raises:
+        OSError: its store is away.
+    """
     at = state / table
     try:
-        if not at.exists():
+        if not is_there(at):
             return ""
-        for at, size in _files(state / table):
-            _check_size(at, size)
+        for at, size, wanted in _files(state / table):
+            _check_size(size, wanted)
             if not sizes_only:
                 _read(at)
         if not sizes_only:
@@ -74,57 +94,76 @@ def spoiled_file(state: Path, table: str, *, sizes_only: bool = False) -> str:
     except PermissionError:
         return ""
     except Exception as e:  # delta-rs, DataFusion and Arrow raise what has no class in common
+        raise_if_away(e)
         return f"`{at}` is spoiled: {reason_of(e)}"
     return ""
 
 
-def log_files(directory: Path) -> list[tuple[Path, str]]:
+def log_files(directory: Location) -> list[tuple[Location, str]]:
     """Return the commits of a table in their order, each with the reason why it cannot be read, if it cannot."""
-    found = []
-    for path in sorted((directory / _LOG).glob("*.json")):
+    found = list[tuple[Location, str]]()
+    for path, size in _log(directory, _COMMIT):
         try:
-            _check_size(path, None)
+            _check_size(size, size)
             _read(path)
         except (OSError, ValueError) as e:
+            raise_if_away(e)
             found.append((path, reason_of(e)))
         else:
             found.append((path, ""))
     return found
 
 
+def raise_if_away(error: Exception) -> None:
+    """Raise an error of a store that fails: it says nothing about the file that was to be read.
+
+    Raises:
+        OSError: the error is one.
+    """
+    if _AWAY.match(str(error)):
+        raise OSError(str(error)) from error
+
+
 def reason_of(error: Exception) -> str:
-    """Return the first line of an error of delta-rs, DataFusion or Arrow."""
-    line = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return line[:_LONGEST_REASON]
+    """Return what an error of delta-rs, DataFusion or Arrow says first and, of a store, its cause: never its answer."""
+    lines = [line.strip() for line in _ARROW.sub("", str(error)).partition("<")[0].splitlines() if line.strip()]
+    said = f"{lines[0]}: {lines[-1]}" if "\x1b" in str(error) and lines[1:] else "".join(lines[:1])
+    return said[:_LONGEST_REASON] or type(error).__name__
 
 
-def _files(directory: Path) -> Iterator[tuple[Path, int | None]]:
-    """Yield the files of a table, and the sizes of those that its commits name."""
+def _log(directory: Location, names: re.Pattern[str]) -> list[tuple[Location, int | None]]:
+    found = entries(directory / _LOG)
+    return [(directory / _LOG / each.name, each.size) for each in found if names.fullmatch(each.name)]
+
+
+def _files(directory: Location) -> Iterator[tuple[Location, int | None, int | None]]:
+    """Yield the files of a table, each with its size, `None` if it is not there, and that which its commits name."""
     import pyarrow as pa  # type: ignore[import-untyped]
     from deltalake import DeltaTable
 
-    log = directory / _LOG
-    yield from ((path, None) for path in sorted([*log.glob("*.json"), *log.glob("*.checkpoint*.parquet")]))
-    yield log, None
-    for file in pa.table(DeltaTable(directory).get_add_actions(flatten=True)).to_pylist():
-        yield directory / file["path"], file["size_bytes"]
+    yield from ((path, size, size) for path, size in _log(directory, _COMMIT_OR_CHECKPOINT))
+    yield directory / _LOG, 1, 1  # what is spoiled if there is no table
+    table, there = DeltaTable(str(directory)), {each.name: each.size for each in entries(directory)}
+    for file in pa.table(table.get_add_actions(flatten=True)).to_pylist():
+        yield directory / file["path"], there.get(file["path"]), file["size_bytes"]
 
 
-def _check_size(path: Path, size: int | None) -> None:
+def _check_size(found: int | None, wanted: int | None) -> None:
     """Check that a file is there, and whole; delta-rs takes an empty commit for one without rows.
 
     Raises:
         OSError: it is not there.
         ValueError: it is not whole.
     """
-    found = path.stat().st_size
-    if not found:
+    if found is None:
+        raise FileNotFoundError(ENOENT, "it is not there")
+    if found == 0:
         raise ValueError("it is empty")
-    if size is not None and found != size:
-        raise ValueError(f"it has {found} bytes and not {size}")
+    if found != wanted:
+        raise ValueError(f"it has {found} bytes and not {wanted}")
 
 
-def _read(path: Path) -> None:
+def _read(path: Location) -> None:
     """Read all of a file.
 
     Raises:
@@ -132,23 +171,25 @@ def _read(path: Path) -> None:
     """
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-    if path.suffix == ".parquet":
-        with pq.ParquetFile(path) as file:
-            for _ in file.iter_batches(_ROWS_A_BATCH):
+    if str(path).endswith(_LOG):
+        return
+    with open_file(path) as file:
+        if str(path).endswith(".parquet"):
+            for _ in pq.ParquetFile(file).iter_batches(_ROWS_A_BATCH):
                 pass
-    elif path.suffix == ".json":
-        for line in path.read_bytes().splitlines():
-            msgspec.json.decode(line)
+        else:
+            for line in file:
+                msgspec.json.decode(line)
 
 
-def _read_as_runs_do(directory: Path) -> None:
+def _read_as_runs_do(directory: Location) -> None:
     from deltalake import DeltaTable, QueryBuilder
 
-    for _ in QueryBuilder().register("t", DeltaTable(directory)).execute("SELECT * FROM t"):
+    for _ in QueryBuilder().register("t", DeltaTable(str(directory))).execute("SELECT * FROM t"):
         pass
 
 
-def files_read(state: Path, source: str) -> list[str]:
+def files_read(state: Location, source: str) -> list[str]:
     """Return the paths of the event files of a source that the sync job has read, as far as its ledger can be read."""
     if find_spec("deltalake") is None:
         return []
@@ -157,27 +198,27 @@ def files_read(state: Path, source: str) -> list[str]:
     return []
 
 
-def _rows(directory: Path, sql: str) -> list[tuple[str, ...]]:
+def _rows(directory: Location, sql: str) -> list[tuple[str, ...]]:
     """Return the rows of a query of a table, which it names `t`; none if there is no such table."""
     import pyarrow as pa
     from deltalake import DeltaTable, QueryBuilder
 
     if not _is_table(directory):
         return []
-    found = (pa.record_batch(each) for each in QueryBuilder().register("t", DeltaTable(directory)).execute(sql))
+    found = (pa.record_batch(each) for each in QueryBuilder().register("t", DeltaTable(str(directory))).execute(sql))
     return [tuple(row.values()) for batch in found for row in batch.to_pylist()]
 
 
-def _is_table(directory: Path) -> bool:
+def _is_table(directory: Location) -> bool:
     from deltalake import DeltaTable
 
     return DeltaTable.is_deltatable(str(directory))
 
 
-def _is_of_last_run(directory: Path, mark: _LastVersion) -> bool:
+def _is_of_last_run(directory: Location, mark: _LastVersion) -> bool:
     from deltalake import DeltaTable
 
     if not _is_table(directory):
         return False
-    table = DeltaTable(directory)
+    table = DeltaTable(str(directory))
     return str(table.metadata().id) == mark.id and table.version() >= mark.version

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
-from deltalake import DeltaTable, QueryBuilder, Schema, WriterProperties, write_deltalake
-from deltalake.exceptions import DeltaError
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, Schema, Transaction, WriterProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError
 
-from ranger_cdap.errors import LedgerSpoiled, SyncError
+from ranger_cdap.config import Location, StoreUrl
+from ranger_cdap.errors import LeaseHeld, LedgerSpoiled, SyncError
+from spark_sync.ledger.lease import Lease
 from spark_sync.ledger.ledger_health import reason_of, spoiled_files
 from spark_sync.ledger.ledger_rows import BASELINE, CHANGES, EVENTS, FILES, LIVES, NOTES, Row
 from spark_sync.ledger.ledger_version import TableVersion
@@ -37,12 +39,21 @@ _COMPRESSION: Final = WriterProperties(compression="GZIP")
 _COMMITS: Final = "_delta_log"
 _SMALL_FILE: Final = 4_000_000
 """Bytes up to which files are put together."""
+_FENCE: Final = "ranger-cdap-fence"
+"""The application of the commits that close a table to earlier holders of the lease, by the number of a later one.
+
+delta-rs only records the numbers of applications; what refuses a commit is that the table was read before the fence.
+"""
+_TRIES: Final = 10
 
 
 class LedgerTables:
-    """The tables of `TABLES` below one directory; a query sees one version of each. One writer at a time."""
+    """The tables of `TABLES` below one directory; a query sees one version of each. One writer at a time (`hold`).
 
-    def __init__(self, directory: Path) -> None:
+    Those on a shared file system are read as they were when they were opened or `hold` was called last.
+    """
+
+    def __init__(self, directory: Location) -> None:
         """Open the tables; create those that are missing.
 
         Raises:
@@ -50,9 +61,64 @@ class LedgerTables:
         """
         self._directory = directory.absolute()
         self._seen: dict[str, _Seen] = {}
+        self._fence = 0
         self._tables = {name: self._opened(name, schema) for name, schema in TABLES.items()}
-        for spoiled in spoiled_files(self._directory, sizes_only=True):
-            raise _spoiled(self._directory, spoiled)
+        with _errors(self._directory):
+            for spoiled in spoiled_files(self._directory, sizes_only=True):
+                raise _spoiled(self._directory, spoiled)
+
+    def hold(self, lease: Lease) -> None:
+        """Write from now on as the holder of a lease; what an earlier holder begins to write later is refused.
+
+        Raises:
+            SyncError: a table cannot be read, or written.
+        """
+        with _errors(self._directory):
+            if isinstance(self._directory, StoreUrl):
+                self._tables = {name: self._table(name) for name in TABLES}
+            self._refresh()
+            newest = max(map(_fence_of, self._tables.values()))
+            self._fence = lease.number if isinstance(self._directory, StoreUrl) else newest
+            if newest > self._fence:
+                raise self._is_taken()
+            if lease.took_over:
+                self._tables = {name: self._fenced(name) for name in TABLES}
+                lease.took_over = False
+
+    def _fenced(self, name: str) -> DeltaTable:
+        """Commit a fence to a table, and nothing else: every handle that has read the table is stale then.
+
+        An earlier holder may commit in between.
+        """
+        for _ in range(_TRIES):
+            table = self._table(name)
+            if (found := _fence_of(table)) >= self._fence:
+                break
+            fence = CommitProperties(max_commit_retries=0, app_transactions=[Transaction(_FENCE, self._fence)])
+            with suppress(CommitFailedError):
+                table.create_write_transaction([], "append", table.schema(), commit_properties=fence)
+        if found != self._fence:
+            raise self._is_taken()
+        return table
+
+    def _commit(self, name: str) -> CommitProperties:
+        """Return the properties of a commit, which is refused if there is one since the table was read.
+
+        Raises:
+            LeaseHeld: a later holder of the lease has fenced it.
+        """
+        if _fence_of(self._tables[name]) > self._fence:
+            raise self._is_taken()
+        return CommitProperties(max_commit_retries=0)
+
+    def _table(self, name: str) -> DeltaTable:
+        return DeltaTable(str(self._directory / name))
+
+    def _is_taken(self) -> LeaseHeld:
+        return LeaseHeld(
+            f"another run writes the ledger in `{self._directory}`, and this one has lost its lease; or the ledger was"
+            " copied without its directory `lease`"
+        )
 
     def query(self, sql: str) -> Iterator[Row]:
         """Return the rows of a query over the tables' newest versions, batch by batch.
@@ -94,7 +160,10 @@ class LedgerTables:
         with _errors(self._directory), _private_files():
             self._refresh()
             mode: Final = "overwrite" if replacing else "append"
-            write_deltalake(self._tables[name], reader, mode=mode, writer_properties=_COMPRESSION)
+            commit = self._commit(name)
+            write_deltalake(
+                self._tables[name], reader, mode=mode, writer_properties=_COMPRESSION, commit_properties=commit
+            )
 
     def rewrite(self, name: str, sql: str) -> None:
         """Replace all rows of a table by those of a query, all or none.
@@ -111,7 +180,10 @@ class LedgerTables:
             SyncError: it cannot be written.
         """
         with _errors(self._directory), _private_files():
-            self._tables[name].optimize.compact(target_size=_SMALL_FILE, writer_properties=_COMPRESSION)
+            commit = self._commit(name)
+            self._tables[name].optimize.compact(
+                target_size=_SMALL_FILE, writer_properties=_COMPRESSION, commit_properties=commit
+            )
 
     def vacuum(self, name: str, hours: int) -> None:
         """Remove the files that no version of a table younger than so many hours has.
@@ -120,7 +192,7 @@ class LedgerTables:
             SyncError: they cannot be removed.
         """
         with _errors(self._directory):
-            self._tables[name].vacuum(hours, dry_run=False)
+            self._tables[name].vacuum(hours, dry_run=False, commit_properties=self._commit(name))
 
     def file_count(self, name: str) -> int:
         """Return the number of files of a table's newest version."""
@@ -142,6 +214,8 @@ class LedgerTables:
         One that was replaced, by a copy perhaps, is opened again, because its version may be lower. The number of a
         directory may be used again, so the newest commit that was read must still be there as it was.
         """
+        if isinstance(self._directory, StoreUrl):
+            return
         for name, table in self._tables.items():
             log = self._directory / name / _COMMITS
             found, seen = log.stat(), self._seen.get(name)
@@ -150,14 +224,14 @@ class LedgerTables:
                 if same:
                     table.update_incremental()
                 else:
-                    table = self._tables[name] = DeltaTable(self._directory / name)
+                    table = self._tables[name] = self._table(name)
                 version = table.version()
                 self._seen[name] = _Seen(found.st_ino, found.st_mtime_ns, version, _stamp(log, version))
 
     def _opened(self, name: str, schema: pa.Schema) -> DeltaTable:
         with _errors(self._directory), _private_files():
             wanted = Schema.from_arrow(schema)
-            table = DeltaTable.create(self._directory / name, wanted, mode="ignore", configuration=_CONFIGURATION)
+            table = DeltaTable.create(str(self._directory / name), wanted, mode="ignore", configuration=_CONFIGURATION)
             known = {field.name for field in table.schema().fields}
             if new := [field for field in wanted.fields if field.name not in known]:
                 table.alter.add_columns(new)
@@ -174,6 +248,10 @@ class _Seen:
     commit: tuple[int, int] | None
 
 
+def _fence_of(table: DeltaTable) -> int:
+    return table.transaction_version(_FENCE) or 0
+
+
 def _stamp(log: Path, version: int) -> tuple[int, int] | None:
     """Return size and time of the commit of a version; None if it is not there."""
     try:
@@ -184,10 +262,12 @@ def _stamp(log: Path, version: int) -> tuple[int, int] | None:
 
 
 @contextmanager
-def _errors(directory: Path) -> Iterator[None]:
+def _errors(directory: Location) -> Iterator[None]:
     """Translate what delta-rs, DataFusion and Arrow raise, which have no class in common."""
     try:
         yield
+    except CommitFailedError as e:
+        raise LeaseHeld(f"another run writes the ledger in `{directory}`; this one stops, and the next goes on") from e
     except (DeltaError, pa.ArrowException, OSError) as e:
         raise _failed(directory, e) from e
     except Exception as e:
@@ -196,13 +276,14 @@ def _errors(directory: Path) -> Iterator[None]:
         raise _failed(directory, e) from e
 
 
-def _failed(directory: Path, error: Exception) -> SyncError:
-    for spoiled in spoiled_files(directory):
-        return _spoiled(directory, spoiled)
+def _failed(directory: Location, error: Exception) -> SyncError:
+    with suppress(OSError):  # its store is away
+        for spoiled in spoiled_files(directory):
+            return _spoiled(directory, spoiled)
     return SyncError(f"the ledger in `{directory}` cannot be used: {reason_of(error)}")
 
 
-def _spoiled(directory: Path, spoiled: str) -> LedgerSpoiled:
+def _spoiled(directory: Location, spoiled: str) -> LedgerSpoiled:
     return LedgerSpoiled(f"the ledger in `{directory}` cannot be used: {spoiled}")
 
 

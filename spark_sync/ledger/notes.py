@@ -12,12 +12,14 @@ from typing import TypeVar
 
 import msgspec
 
+from ranger_cdap.config import StoreUrl, named
 from ranger_cdap.errors import SyncError
 from ranger_cdap.ranger_model.json_text import decode
 from spark_sync.ledger.ledger_queries import NEWEST_NOTES
 from spark_sync.ledger.ledger_rows import FILES, NOTES, Row, batches
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.ledger_version import TableVersion
+from spark_sync.store import is_there
 
 _T = TypeVar("_T")
 
@@ -102,6 +104,8 @@ class Notes:
 def is_gone(path: str) -> bool:
     """Return whether a file is certainly not there."""
     try:
+        if isinstance(at := named(path), StoreUrl):
+            return not is_there(at)
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return True

@@ -44,8 +44,9 @@ def enter_baseline(settings: Settings, inventory: Inventory) -> BaselineReport:
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
     state = settings.sync.state_dir
-    with lease(state):
+    with lease(state) as held:
         ledger = DeltaLedger(state, settings.cdap.instance)
+        ledger.hold(held)
         marks = service_watermarks.read(settings.sync.sources)
         sources = service_watermarks.journalled_sources(settings.sync.sources)
         try:

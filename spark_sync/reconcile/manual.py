@@ -32,8 +32,9 @@ def manual_ledger(settings: Settings) -> Iterator[DeltaLedger]:
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
     state = settings.sync.state_dir
-    with lease(state):
+    with lease(state) as held:
         ledger = DeltaLedger(state, settings.cdap.instance)
+        ledger.hold(held)
         verify(ledger, noting=True)
         yield ledger
         note_versions(ledger)

@@ -17,7 +17,7 @@ from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.observe import look
 from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.policy_rest import PolicyRest, policy_rest
+from spark_sync.grants.policy_rest import PolicyRest, held_rest, policy_rest
 from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.regrant import is_changed, regranted
 from spark_sync.grants.writer import StepOutcome
@@ -72,7 +72,8 @@ def regrant(
         SyncError: the ledger failed.
         RangerAdminError: Ranger Admin cannot be read; nothing was written.
     """
-    with manual_ledger(settings) as ledger, policy_rest(settings, ranger) as rest:
+    with manual_ledger(settings) as ledger, policy_rest(settings, ranger) as unguarded:
+        rest = held_rest(unguarded, ledger.lease)
         planning, went_back = plan_settings(settings), ""
         zones = zones_of(planning, rest)
         policies = all_policies(rest, planning.service, zones)

@@ -10,14 +10,16 @@ import os
 import stat
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from ranger_cdap.config import SourceSettings
+from ranger_cdap.config import SourceSettings, StoreUrl, named
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.wire.event_names import absolute
+from spark_sync.ledger.ledger_health import reason_of
+from spark_sync.store import entries, file_size
 
 _WILDCARDS: Final = frozenset("*?[")
 _COMPRESSED: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst")
@@ -49,6 +51,8 @@ def list_files(settings: SourceSettings) -> list[SourceFile]:
     """
     if settings.path is None:
         raise ConfigError(f"source `{settings.name}` needs `path`, the directory of its files")
+    if isinstance(settings.path, StoreUrl):
+        return _list_objects(settings, settings.path)
     if not _is_pattern(settings.path) and not settings.path.exists():
         raise ConfigError(f"`{settings.path}`, the directory of source `{settings.name}`, does not exist")
     files = []
@@ -69,7 +73,7 @@ def has_others(settings: SourceSettings, known: AbstractSet[str]) -> bool:
     Raises:
         ConfigError: as `list_files`.
     """
-    if settings.path is not None and not _is_pattern(settings.path):
+    if isinstance(settings.path, Path) and not _is_pattern(settings.path):
         try:
             with os.scandir(absolute(settings.path)) as entries:
                 others = [entry for entry in entries if not _is_hidden(entry.name) and entry.path not in known]
@@ -89,11 +93,43 @@ def check_stored_events(settings: SourceSettings) -> None:
         ConfigError: as `list_files`; or a file cannot be read, with what to do.
     """
     for file in list_files(settings):
-        if not os.access(file.path, os.R_OK, effective_ids=True) and Path(file.path).exists():
+        at = named(file.path)
+        if isinstance(at, Path) and not os.access(at, os.R_OK, effective_ids=True) and at.exists():
             raise ConfigError(
                 f"`{file.path}`, of source `{settings.name}`, cannot be read: set `service.events_group` where the "
                 "decision service runs, put the user of the sync job into that group, and restart both"
             )
+
+
+def _list_objects(settings: SourceSettings, path: StoreUrl) -> list[SourceFile]:
+    """As `list_files`, of a shared file system, which has files and directories only."""
+    parts = path.path.split("/")
+    fixed = next((n for n, part in enumerate(parts) if not _WILDCARDS.isdisjoint(part)), len(parts))
+    directory, found = replace(path, path="/".join(parts[:fixed])), list[SourceFile]()
+    try:
+        if fixed == len(parts) and (size := file_size(path)) is not None:
+            found = [SourceFile(str(path), size)]
+        else:
+            found = sorted(_objects(directory, *(parts[fixed:] or "*")), key=lambda file: file.path)
+    except FileNotFoundError:
+        raise ConfigError(
+            f"`{path}`, the directory of source `{settings.name}`, does not exist, or an object store has no file in it"
+        ) from None
+    except OSError as e:
+        raise ConfigError(f"`{path}` of source `{settings.name}` cannot be read: {reason_of(e)}") from e
+    for file in found:
+        _refuse_all_but_regular(file.path, stat.S_IFREG, settings)
+    return found
+
+
+def _objects(directory: StoreUrl, wanted: str, *below: str) -> Iterator[SourceFile]:
+    for entry in entries(directory):
+        if _is_hidden(entry.name) or not fnmatchcase(entry.name, wanted):
+            continue
+        if entry.size is None and below:
+            yield from _objects(directory / entry.name, *below)
+        elif entry.size is not None and not below:
+            yield SourceFile(str(directory / entry.name), entry.size)
 
 
 def _refuse_all_but_regular(path: str, mode: int, settings: SourceSettings) -> None:

@@ -69,7 +69,7 @@ def read(sources: Iterable[SourceSettings]) -> dict[str, Watermark]:
 def watermark_file(source: SourceSettings) -> Path | None:
     """Return the watermark file of a source; `None` if its path is not a single directory of this machine."""
     path = source.path
-    if path is None or any(part.endswith(":") for part in path.parts):
+    if not isinstance(path, Path):
         return None
     patterns = [part for part in path.parts if _PATTERN.search(part)]
     if not patterns:

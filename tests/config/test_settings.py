@@ -138,7 +138,8 @@ def paths_of(struct: type[Table], place: str = "") -> Iterator[str]:
 @pytest.mark.parametrize("address", ["hdfs://namenode/x", "s3a://bucket/x", "file:///x"])
 def test_no_setting_that_is_a_path_accepts_an_address(tmp_path: Path, address: str) -> None:
     places = list(paths_of(Settings))
-    assert {"sync.state_dir", "sync.sources[].path"} < {*places}
+    assert {"plugin.cache_dir", "sync.jars_dir"} < {*places}
+    assert not {"sync.state_dir", "sync.sources[].path"} & {*places}
     wrong = []
     for place in places:
         table, _, key = place.rpartition(".")

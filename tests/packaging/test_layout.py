@@ -12,6 +12,7 @@ TESTS = ROOT / "tests"
 
 OF_NO_PACKAGE = {
     "cdap_master": "a real CDAP, with our extension in it",
+    "cluster": "HDFS and S3 servers, on which ledger and events are",
     "elasticsearch": "real Elasticsearch and OpenSearch, searched as Ranger's page searches",
     "kafka": "a real Kafka, whose topic is read",
     "proxies": "HAProxy and nginx, in front of the decision service",

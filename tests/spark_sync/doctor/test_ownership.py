@@ -11,7 +11,15 @@ import msgspec
 import pytest
 import responses
 
-from ranger_cdap.config import ConfirmSettings, NetworkSettings, Secret, Settings, SourceSettings, SyncSettings
+from ranger_cdap.config import (
+    ConfirmSettings,
+    NetworkSettings,
+    Secret,
+    Settings,
+    SourceSettings,
+    SyncSettings,
+    location,
+)
 from ranger_cdap.doctor.finding import Finding, Health
 from ranger_cdap.wire.event_names import event_name
 from spark_sync.doctor.ownership import examine_ownership
@@ -44,7 +52,7 @@ def findings(
 
 
 def data_plane(path: Path | str, kind: str = "data-plane") -> SourceSettings:
-    return SourceSettings(name="records", kind=kind, path=Path(path))
+    return SourceSettings(name="records", kind=kind, path=location(str(path)))
 
 
 def watermark(events: Path, seconds_ago: float = 1.0, records: bool | None = True) -> None:

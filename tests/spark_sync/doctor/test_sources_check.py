@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ranger_cdap.config import Configuration, RangerSettings, Settings, SourceSettings, SyncSettings
+from ranger_cdap.config import Configuration, RangerSettings, Settings, SourceSettings, StoreUrl, SyncSettings
 from ranger_cdap.doctor import Finding, Health, examine
 from ranger_cdap.doctor.users import Users
 from spark_sync.doctor.sources import examine_sources
@@ -90,7 +90,7 @@ def test_a_link_that_others_can_turn_is_found(events: Path, tmp_path: Path) -> N
 def test_a_directory_that_is_elsewhere_is_said_to_be(events: Path) -> None:
     (not_there,) = found(events / "none")
     assert (not_there.health, "does not exist" in not_there.seen) == (Health.NOTE, True)
-    (remote,) = found(Path("s3a://bucket/events"))
+    (remote,) = found(StoreUrl("s3://bucket", "events"))
     assert (remote.health, "of another file system" in remote.seen) == (Health.SKIPPED, True)
 
 

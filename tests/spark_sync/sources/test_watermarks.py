@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
-from ranger_cdap.config import SourceSettings
+from ranger_cdap.config import SourceSettings, location
 from ranger_cdap.wire.watermark import WATERMARK, Watermark, WatermarkFile
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Stage
 from spark_sync.ledger.fold_settings import FoldSettings
@@ -23,7 +23,7 @@ JOURNAL = "0" * 31 + "a"
 
 
 def source(name: str = "cdap", kind: str = "data-plane", path: str | None = "/events") -> SourceSettings:
-    return SourceSettings(name=name, kind=kind, path=Path(path) if path else None)
+    return SourceSettings(name=name, kind=kind, path=location(path) if path else None)
 
 
 def mark(time: int, journal: str = JOURNAL, records: bool | None = True) -> Watermark:

@@ -1,0 +1,61 @@
+"""A shared file system for each test: a URL of this machine's, which is quick, and those of two real servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from ranger_cdap.config import StoreUrl
+from spark_sync import store as stores
+from tests.cluster.servers import BUCKET, Hdfs, hdfs_server, s3_server
+from tests.spark_sync.conftest import (  # noqa: F401
+    _grants_one_at_a_time,
+    embedded,
+    new_ranger,
+    ranger,
+)
+
+REAL = [pytest.param(name, marks=pytest.mark.cluster) for name in ("s3", "hdfs")]
+"""The real ones alone."""
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with s3_server(tmp_path_factory.mktemp("s3")) as variables, pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        yield f"s3://{BUCKET}"
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
+    with hdfs_server(tmp_path_factory.mktemp("hdfs")) as server:
+        yield server
+
+
+@pytest.fixture(params=["file", *REAL])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> StoreUrl:
+    """An empty directory."""
+    return empty_directory(request, tmp_path)
+
+
+def empty_directory(request: pytest.FixtureRequest, tmp_path: Path) -> StoreUrl:
+    """An empty directory in the store that a parameter names."""
+    name = uuid4().hex
+    match request.param:
+        case "s3":
+            return StoreUrl(request.getfixturevalue("s3"), name)
+        case "hdfs":
+            return StoreUrl(request.getfixturevalue("hdfs").root, name)
+    (tmp_path / name).mkdir()
+    return StoreUrl("file://", str(tmp_path / name).lstrip("/"))
+
+
+def put(at: StoreUrl, content: bytes | str) -> None:
+    """Write a file."""
+    if at.root == "file://":
+        Path("/", at.path).parent.mkdir(parents=True, exist_ok=True)
+    stores.replace_object(at, content.encode() if isinstance(content, str) else content)
