@@ -208,11 +208,9 @@ class _EntityFold:
         answers = map(Absence.by_answer, (*self.evidence.gone, *self.evidence.early))
         known = (*self.absences.proofs, *map(Absence.of, self.absences.doubts), *answers)
         proof = next((proof for proof in known if proof.is_at(end)), None)
-        if proof:
-            return proof.interval
-        return (
-            Interval.stated(end.time) if end.source in (*NOT_BY_REQUEST, RECONCILED) else Interval(end.time, end.time)
-        )
+        if proof is None and end.source in (*NOT_BY_REQUEST, RECONCILED):
+            return Interval.stated(end.time)
+        return proof.interval if proof else Interval(end.time, end.time)
 
     def _can_begin(self, request: EntityRequest, floor: Sequence[Interval], absent: Sequence[Interval]) -> bool:
         settings = self.settings
