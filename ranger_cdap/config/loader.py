@@ -154,7 +154,8 @@ def parse_settings(
             return resolve_secret(value, environ)
         if wanted is Path and isinstance(value, str):
             if "://" in value:
-                raise ValueError(f"`{value}` is an address; only paths on this machine are supported, without a scheme")
+                scheme = value.partition("://")[0]  # the rest may have a password
+                raise ValueError(f"`{scheme}://…` is an address; only paths on this machine are supported here")
             return Path(value).expanduser()
         if isinstance(value, str):
             return location(value)

@@ -135,7 +135,7 @@ def paths_of(struct: type[Table], place: str = "") -> Iterator[str]:
             yield f"{place}{field.name}"
 
 
-@pytest.mark.parametrize("address", ["hdfs://namenode/x", "s3a://bucket/x", "file:///x"])
+@pytest.mark.parametrize("address", ["hdfs://namenode/x", "s3a://bucket/x", "file:///x", "s3://key:sesame@bucket/x"])
 def test_no_setting_that_is_a_path_accepts_an_address(tmp_path: Path, address: str) -> None:
     places = list(paths_of(Settings))
     assert {"plugin.cache_dir", "sync.jars_dir"} < {*places}
@@ -151,7 +151,7 @@ def test_no_setting_that_is_a_path_accepts_an_address(tmp_path: Path, address: s
             said = str(e)
         else:
             said = "accepted"
-        if f".{key}`: `{address}` is an address" not in said:
+        if f".{key}`: `{address.partition('/')[0]}//…` is an address" not in said or "sesame" in said:
             wrong.append((place, said))
     assert not wrong
 
