@@ -154,8 +154,10 @@ def parse_settings(
             return resolve_secret(value, environ)
         if wanted is Path and isinstance(value, str):
             if "://" in value:
-                scheme = value.partition("://")[0]  # the rest may have a password
-                raise ValueError(f"`{scheme}://…` is an address; only paths on this machine are supported here")
+                # The rest may have a password.
+                raise ValueError(
+                    f"`{value.partition('://')[0]}://…` is an address; only paths on this machine are supported here"
+                )
             return Path(value).expanduser()
         if isinstance(value, str):
             return location(value)
