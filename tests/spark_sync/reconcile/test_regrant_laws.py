@@ -23,7 +23,7 @@ from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSetti
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 from spark_sync.grants.grant_policy import content_of, guid_of
-from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
+from spark_sync.grants.plan import CreateGrant, PlanSettings, RevokePolicy, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.push import push
 from spark_sync.grants.resultant import Resultant
@@ -186,7 +186,9 @@ class Regrants(RuleBasedStateMachine):
             return
         if edit == "delete" and life.policy_id != policy.id:
             return  # as if it had never been sent
-        if edit != "widen":
+        # A killed regrant that had decided to revoke all of it does so, with what a person left of it.
+        (step,) = plan([life], self.configured.planning) if life.state is State.PENDING else (None,)
+        if edit != "widen" and not isinstance(step, RevokePolicy):
             self.decided_by_people.add((entity, life.number))
         match edit:
             case "narrow":
