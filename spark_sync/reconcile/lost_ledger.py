@@ -25,9 +25,10 @@ FORGOTTEN = "the ledger went back while this was undecided, so its creator is un
 def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> None:
     """Compare a ledger that has read everything with Ranger, before anything is sent.
 
-    Only a newer ledger had a later life of an entity than this one knows. Where it had sent the policy of a life that
-    is over, or in doubt, for this one, that is to be revoked again; where it had sent another creator's grant for one,
-    which was a life before that this one cannot tell, ours replaces it.
+    Only a newer ledger had a later life of an entity than this one knows, or a grant of one that an inventory alone
+    found here. Where it had sent the policy of a life that is over, or in doubt, for this one, that is to be revoked
+    again; where it had sent another creator's grant for one, which was a life before that this one cannot tell, ours
+    replaces it.
 
     Raises:
         LedgerLost: Ranger has a policy of such a life; what was undecided is forgotten.
@@ -47,17 +48,24 @@ def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> N
     found = ledger.find_lives(entities=entities)
     lives = [life for life in found if life.state is not State.UNCONFIRMED]  # which never had a policy
     newest = {life.entity: life.number for life in lives}
-    for policy, life in unrecorded(lives, rest, instance):
-        if life and life.number > newest.get(life.entity, 0):
-            forget_undecided(ledger)
-            raise lost(
-                f"Ranger has policy {policy.id} (`{policy.name}`) of life {life.number} of `{life.entity}`, which the"
-                " ledger does not know, so it is a copy from before"
-            )
     ours = {policy.guid: policy for policy in rest if FORMER_LABEL not in policy.policy_labels}
-    held = (life for life in lives if not (life.written or life.is_left_to_people) and guid_of(life, instance) in ours)
-    pairs = ((life, ours[guid_of(life, instance)]) for life in held)
-    ledger.record(LedgerChange(life, _to_revoke(_with_holder(life, policy)), policy) for life, policy in pairs)
+    held = [
+        (policy, life)
+        for life in lives
+        if (policy := ours.get(guid_of(life, instance))) and not (life.written or life.is_left_to_people)
+    ]
+    later = ((policy, life) for policy, life in unrecorded(lives, rest, instance) if life)
+    newer = [
+        *((policy, life) for policy, life in later if life.number > newest.get(life.entity, 0)),
+        *((policy, life) for policy, life in held if life.state is State.KNOWN and not life.source),
+    ]
+    for policy, life in newer:
+        forget_undecided(ledger)
+        raise lost(
+            f"Ranger has policy {policy.id} (`{policy.name}`) of life {life.number} of `{life.entity}`, which the"
+            " ledger does not know, so it is a copy from before"
+        )
+    ledger.record(LedgerChange(life, _to_revoke(_with_holder(life, policy)), policy) for policy, life in held)
 
 
 def _is_of_another(policy: Policy, life: Life) -> bool:

@@ -33,7 +33,8 @@ class Ledger(MemoryLedger):
     """The ledger in memory, with what is asked of it where it is compared with Ranger."""
 
     def lives_with_grants(self) -> list[Life]:
-        return [life for life in self.rows.values() if life.state not in (State.CLOSED, State.UNCONFIRMED)]
+        decided = (life for life in self.rows.values() if life.state not in (State.CLOSED, State.UNCONFIRMED))
+        return [life for life in decided if life.creator or life.state is not State.KNOWN]
 
     def find_lives(self, *, entities: Collection[EntityId]) -> list[Life]:
         return sorted((life for life in self.rows.values() if life.entity in entities), key=lambda life: life.number)
@@ -54,7 +55,6 @@ class Restores(Simulation):
 
     def __init__(self, seed: int) -> None:
         super().__init__(draw(seed))
-        self.scenario.inventories = []  # a new inventory is taken where the job says so
         before = self.pipeline
         self.pipeline = ComparingPipeline(before.settings, before.killer, before.zones, before.look_up)
         self.pipeline.ledger = Ledger(before.killer)

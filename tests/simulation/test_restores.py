@@ -13,7 +13,7 @@ from ranger_cdap.wire import event_names
 from spark_sync.reconcile import lost_ledger
 from tests.simulation.restores import stale_owners
 
-SEEDS = (*range(100), 409, 602, 758, 2_415, 2_814, 2_977, 4_595, 4_883, 6_745, 7_597)
+SEEDS = (*range(100), 409, 602, 758, 2_415, 2_814, 2_977, 3_464, 4_595, 4_883, 6_745, 7_597)
 MOST_TRIES = 500
 
 

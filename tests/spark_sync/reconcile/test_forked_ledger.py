@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.errors import LedgerLost
 from ranger_cdap.ranger_model.document import replaced
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State
@@ -41,6 +42,15 @@ def test_what_the_newer_ledger_sent_for_another_life_ends(name: str) -> None:
     lost_ledger.compare(restored, list(ranger.policies.values()), "cdap")  # type: ignore[arg-type]
     send(restored, ranger)  # type: ignore[arg-type]
     assert ranger.holder(DATASET) == holder
+
+
+def test_a_grant_of_an_entity_that_an_inventory_alone_found_is_of_a_newer_ledger() -> None:
+    ranger, newer, restored = MemoryRanger(Killer()), Ledger(Killer()), Ledger(Killer())
+    newer.rows[DATASET, 1] = PENDING
+    send(newer, ranger)  # type: ignore[arg-type]
+    restored.enter_baseline(5, [DATASET], {})
+    with pytest.raises(LedgerLost, match=r"life 1 of `dataset:n1\.kv`"):
+        lost_ledger.compare(restored, list(ranger.policies.values()), "cdap")  # type: ignore[arg-type]
 
 
 def test_what_people_made_of_a_policy_is_left_to_them() -> None:
