@@ -42,7 +42,7 @@ class EngineState(EngineView):
     tag_policy_problems: tuple[Problem, ...]
     filter_issues: tuple[PolicyIssue, ...]
     names: NameTransformation
-    attributes: AttributeStore | None = None
+    attributes: AttributeStore | None
 
     @property
     def condition_steps(self) -> int:

@@ -35,7 +35,7 @@ class Evidence:
     deletions: tuple[EntityRequest, ...]
     exists: tuple[ExistenceAnswer, ...]
     gone: tuple[ExistenceAnswer, ...]
-    early: tuple[ExistenceAnswer, ...] = ()
+    early: tuple[ExistenceAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)

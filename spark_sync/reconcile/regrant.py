@@ -43,7 +43,7 @@ class RegrantReport:
     """
 
     planned: tuple[Step, ...]
-    kept: tuple[Life, ...] = ()
+    kept: tuple[Life, ...]
     outcomes: tuple[StepOutcome, ...] = ()
     error: RangerAdminError | None = None
     went_back: str = ""

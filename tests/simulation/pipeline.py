@@ -19,7 +19,6 @@ from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.push import Pushed, push
 from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
-from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.zones import all_policies, zones_of
 from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -29,6 +28,7 @@ from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import History, LedgerChange
 from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
 from spark_sync.ledger.matching import concerns
+from tests.spark_sync.planning import unchanged_accesses
 from tests.spark_sync.reconcile.drift_fixtures import signature
 
 Row = dict[str, list[str]]
@@ -259,4 +259,4 @@ _SETTINGS = Settings(
     cdap=CdapSettings(instance="cdap"),
     sync=SyncSettings(username="sync", password=Secret("x")),
 )
-_PLANNING = plan_settings(_SETTINGS, unchanged_accesses)
+_PLANNING = replace(plan_settings(_SETTINGS), resultant=unchanged_accesses)

@@ -94,10 +94,10 @@ class LintContext:
 
     known: KnownPrincipals
     now: int
-    lacks_attributes: Callable[[PolicyItemCondition], bool] = lambda _: False
-    inherits: bool = False
-    inventory: Inventory | None = None
-    is_cdap: bool = True
+    lacks_attributes: Callable[[PolicyItemCondition], bool]
+    inherits: bool
+    inventory: Inventory | None
+    is_cdap: bool
 
 
 _Findings = Iterator[tuple[str, LintCode, str]]

@@ -16,13 +16,14 @@ from spark_sync.cli.planned import rows
 from spark_sync.cli.regrant import print_regrant
 from spark_sync.cli.regrant import to_json as regrant_to_json
 from spark_sync.cli.run import print_planned, print_report, print_result, to_json
-from spark_sync.grants.plan import PlanSettings, RevokePolicy, plan
+from spark_sync.grants.plan import RevokePolicy, plan
 from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.grant_terms import OutdatedGrants
 from spark_sync.ledger.life import GrantTerms, Life, State
 from spark_sync.reconcile.regrant import RegrantReport
 from spark_sync.report import RunReport, SourceReport
+from tests.spark_sync.planning import planning
 
 BEGUN = Position(101, False, "test", "1")
 APPLIED = Life(
@@ -143,7 +144,7 @@ def test_the_same_for_programs() -> None:
 
 
 def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: pytest.CaptureFixture[str]) -> None:
-    settings = PlanSettings("cdap", "cdapdev")
+    settings = planning()
     entities = [EntityId("dataset", ("ns1", f"d{n}")) for n in range(4)]
     pending = [
         Life(entities[0], 1, "alice", BEGUN, State.PENDING, accesses=("read",)),
@@ -167,7 +168,7 @@ def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: py
     assert [step["would"] for step in told] == [row[0] for row in rows(given.planned)]
 
 
-SETTINGS = PlanSettings("cdap", "cdapdev", profile="004", gives={"dataset": ()})
+SETTINGS = planning(profile="004", gives={"dataset": ()})
 PENDING = replace(APPLIED, state=State.PENDING, accesses=(), applied=("admin",), terms=GrantTerms("001"))
 EDITED = replace(APPLIED, state=State.BLOCKED, reason="edited: policy 7 was changed manually")
 
@@ -176,7 +177,7 @@ def regranted(*, sent: bool) -> RegrantReport:
     (step,) = plan([PENDING], SETTINGS)
     assert isinstance(step, RevokePolicy)
     outcomes = (StepOutcome(step, step.done, revoked=True), StepOutcome(step, step.done), StepOutcome(step, APPLIED))
-    return RegrantReport((step,), (EDITED,), outcomes if sent else ())
+    return RegrantReport((step,), (EDITED,), outcomes if sent else (), ())
 
 
 def test_a_regrant_is_shown_before_it_is_carried_out(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,6 @@ from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest, policy_rest
 from spark_sync.grants.push import Pushed, push
-from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import carry_out
 from spark_sync.grants.zones import all_policies, zones_of
@@ -23,6 +22,7 @@ from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, Life, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
+from tests.spark_sync.planning import planning
 
 ALL = ("read", "write", "admin", "execute")
 DATASET = EntityId("dataset", ("ns1", "kv"))
@@ -57,7 +57,7 @@ def wants(applied: Life, *accesses: str) -> Life:
 
 
 def steps(ranger: Ranger, *lives: Life, **settings: Any) -> list[Step]:
-    return list(plan(lives, PlanSettings("cdap", ranger.service, frozenset({"root"}), **settings)))
+    return list(plan(lives, planning(ranger.service, "root", **settings)))
 
 
 def send(ranger: Ranger, *lives: Life, by: PolicyRest | None = None, **settings: Any) -> list[Life]:
@@ -177,7 +177,7 @@ def pushed(
     **sync: Any,
 ) -> Pushed:
     configured, executor = settings(ranger, **sync), StepExecutor(size, patience)
-    planning = plan_settings(configured, unchanged_accesses)
+    planning = plan_settings(configured)
     return push(ledger, by or ranger.sync, planning, executor=executor)
 
 

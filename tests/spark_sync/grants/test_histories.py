@@ -40,6 +40,7 @@ from spark_sync.reconcile.regrant import changes_of
 from tests.spark_sync.conftest import Ranger
 from tests.spark_sync.grants.fixtures import MemoryLedger
 from tests.spark_sync.grants.test_grant_reach import engine_with
+from tests.spark_sync.planning import planning
 from tests.spark_sync.reconcile.drift_fixtures import RangerInMemory
 
 USERS: Final = ("alice", "bob")
@@ -183,7 +184,7 @@ class Histories(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = World()
-        self.planning = PlanSettings("cdap", "cdapdev")
+        self.planning = planning()
         self.accesses: tuple[str, ...] = ACCESS_TYPES
         self.ever = set(ACCESS_TYPES)
         self.settled = True

@@ -108,7 +108,7 @@ class Configured:
 
     @property
     def planning(self) -> PlanSettings:
-        return plan_settings(self.settings, PLUGINS[self.plugin])
+        return replace(plan_settings(self.settings), resultant=PLUGINS[self.plugin], plugins="")
 
 
 CONFIGURED: Final = st.builds(Configured, PROFILES, st.booleans(), st.sampled_from(sorted(PLUGINS)))
