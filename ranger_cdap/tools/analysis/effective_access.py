@@ -147,7 +147,7 @@ class _AccessSearch:
                 for path in self._paths():
                     for access in self.scope.accesses:
                         rulings = space.rulings_of(entry, path, access)
-                        if any(map(_may_take, rulings)):
+                        if any(one.denies is not FALSE or one.symbolic.allow_exceptions for one in rulings):
                             yield from self._taken_by(zone, entry, path, access, rulings)
         for one in space.occurrences:
             for path in self._paths():
@@ -244,10 +244,6 @@ def _narrower(element: ResourceMatcher | None, within: ResourceMatcher | None) -
     if within is not None and (element is None or element.match_any or within.exact is not None):
         return within
     return element
-
-
-def _may_take(ruling: Ruling) -> bool:
-    return ruling.denies is not FALSE or bool(ruling.symbolic.allow_exceptions)
 
 
 def taking_items(ruling: Ruling, access: str, maker: RulingMaker) -> Iterator[tuple[SymbolicItem | None, Formula]]:
