@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -130,6 +130,17 @@ def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
             yield NoOp(life, life.become(state, reason=reason))
         except PluginError as e:
             yield NoOp(life, life.become(State.PENDING, reason=str(e)))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Iterable[Step]):
+    """The steps for lives that are read page by page, each time anew."""
+
+    pages: Callable[[], Iterable[Iterable[Life]]]
+    settings: PlanSettings
+
+    def __iter__(self) -> Iterator[Step]:
+        return (step for page in self.pages() for step in plan(page, self.settings))
 
 
 def _granting(life: Life, settings: PlanSettings) -> Step:

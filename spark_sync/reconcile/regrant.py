@@ -93,7 +93,8 @@ def regrant(
             return RegrantReport(planned, kept)
         ledger.record(changes)
         progress(SENDING)
-        outcomes, error = push(ledger, rest, planning, zones=lambda: zones, progress=progress)
+        outcomes = list[StepOutcome]()
+        error = push(ledger, rest, planning, outcomes.append, zones=lambda: zones, progress=progress)
     return RegrantReport(planned, kept, tuple(outcomes), error, went_back)
 
 

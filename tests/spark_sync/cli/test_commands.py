@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from spark_sync.cli.planned import rows
 from spark_sync.cli.regrant import print_regrant
 from spark_sync.cli.regrant import to_json as regrant_to_json
 from spark_sync.cli.run import print_planned, print_report, print_result, to_json
-from spark_sync.grants.plan import RevokePolicy, plan
+from spark_sync.grants.plan import Plan, RevokePolicy, plan
 from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.grant_terms import OutdatedGrants
@@ -111,7 +112,7 @@ def test_a_run_that_ranger_stopped_says_what_is_kept_and_ends_with_its_error(
 
 def test_the_same_for_programs() -> None:
     found = to_json(report(granted=(APPLIED,)))
-    assert json.loads(json.dumps(found)) == {
+    assert json.loads(json.dumps(found, default=list)) == {
         "run_id": "",
         "sources": [{"name": "audit", "lines": 10, "rejected": 2, "events": 3}],
         "granted": [
@@ -153,19 +154,34 @@ def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: py
         Life(entities[3], 1, "public", BEGUN, State.PENDING, accesses=("read",)),
     ]
     given = replace(report(), planned=tuple(plan(pending, settings)))
-    assert [(row[0], row[3], row[4]) for row in rows(given.planned)[:3]] == [
-        ("grant", "read", rows(given.planned)[0][4]),
+    shown = list(rows(given.planned))
+    assert [(row[0], row[3], row[4]) for row in shown[:3]] == [
+        ("grant", "read", shown[0][4]),
         ("change", "read; may not delegate", "11"),
         ("revoke", "write", "12"),
     ]
-    assert rows(given.planned)[0][4].startswith("alice created dataset ns1.d0 (1, ")
-    assert rows(given.planned)[3][0].startswith("not send: `public` does not identify a single user")
+    assert shown[0][4].startswith("alice created dataset ns1.d0 (1, ")
+    assert shown[3][0].startswith("not send: `public` does not identify a single user")
     print_planned(Invocation(), given)
     text = capsys.readouterr().out
     assert "nothing was sent to Ranger; the next run sends 4 steps" in text
-    told = to_json(given)["planned"]
-    assert isinstance(told, list)
-    assert [step["would"] for step in told] == [row[0] for row in rows(given.planned)]
+    Invocation().print_json_by_line(to_json(given))
+    told = json.loads(capsys.readouterr().out)["planned"]
+    assert [step["would"] for step in told] == [row[0] for row in shown]
+
+
+def test_a_plan_is_read_anew_whenever_it_is_asked_for() -> None:
+    read = list[int]()
+
+    def pages() -> Iterator[list[Life]]:
+        for n in range(2):
+            read.append(n)
+            yield [replace(APPLIED, state=State.PENDING, number=n + 1)]
+
+    steps = Plan(pages, planning())
+    assert read == []
+    assert [step.life.number for step in steps] == [step.life.number for step in steps] == [1, 2]
+    assert read == [0, 1, 0, 1]
 
 
 SETTINGS = planning(profile="004", gives={"dataset": ()})
