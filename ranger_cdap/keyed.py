@@ -1,4 +1,4 @@
-"""Dictionaries that are filled in one step: `grouped` for values by key, `remembered` for an answer that is kept."""
+"""Dictionaries that are filled in one step: values by key, in order or as sets, and an answer that is kept."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ def grouped(pairs: Iterable[tuple[_K, _V]]) -> dict[_K, list[_V]]:
     for key, value in pairs:
         found.setdefault(key, []).append(value)
     return found
+
+
+def grouped_once(pairs: Iterable[tuple[_K, _V]]) -> dict[_K, set[_V]]:
+    """Return the values of each key as sets; keys are in the order in which they first come."""
+    return {key: set(values) for key, values in grouped(pairs).items()}
 
 
 def remembered(known: dict[_K, _V], key: _K, make: Callable[[], _V]) -> _V:

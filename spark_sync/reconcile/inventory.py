@@ -22,6 +22,7 @@ from ranger_cdap.cdap.entity import EntityId, entity_id, entity_type
 from ranger_cdap.cdap.inventory import MARGIN, Inventory
 from ranger_cdap.disk import os_errors_as, replace_file
 from ranger_cdap.errors import CdapError, CdapNotFound, InvalidInput
+from ranger_cdap.keyed import grouped_once
 from spark_sync.sources.cdap_http import CdapHttp
 
 _PAGE: Final = 1000
@@ -170,9 +171,7 @@ def _rows_in(answer: Any, listing: Listing, path: str) -> Iterator[_ListedEntity
 
 def _versions(rows: Iterable[tuple[EntityId, _ListedEntity]]) -> dict[EntityId, tuple[str, ...]]:
     """Return all versions of each entity whose rows all name one."""
-    found: dict[EntityId, set[str]] = {}
-    for entity, row in rows:
-        found.setdefault(entity, set()).add(row.version)
+    found = grouped_once((entity, row.version) for entity, row in rows)
     return {entity: tuple(sorted(versions)) for entity, versions in found.items() if "" not in versions}
 
 

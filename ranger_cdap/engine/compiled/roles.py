@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 
 from ranger_cdap.engine.model.problem import PolicyIssue, ProblemCode
+from ranger_cdap.keyed import grouped_once
 from ranger_cdap.ranger_model.json_repair import shown
 from ranger_cdap.ranger_model.role import RangerRoles
 
@@ -19,18 +20,11 @@ class RoleTable:
     """
 
     def __init__(self, definitions: RangerRoles | None) -> None:
-        self._of_user: dict[str, set[str]] = {}
-        self._of_group: dict[str, set[str]] = {}
-        containing: dict[str, set[str]] = {}
         defined = definitions.ranger_roles if definitions else ()
         self.names = frozenset(role.name for role in defined) | {m.name for role in defined for m in role.roles}
-        for role in defined:
-            for user in role.users:
-                self._of_user.setdefault(user.name, set()).add(role.name)
-            for group in role.groups:
-                self._of_group.setdefault(group.name, set()).add(role.name)
-            for member in role.roles:
-                containing.setdefault(member.name, set()).add(role.name)
+        self._of_user = grouped_once((user.name, role.name) for role in defined for user in role.users)
+        self._of_group = grouped_once((group.name, role.name) for role in defined for group in role.groups)
+        containing = grouped_once((member.name, role.name) for role in defined for member in role.roles)
         for roles in (*self._of_user.values(), *self._of_group.values()):
             _close(roles, containing)
         self._containing = containing

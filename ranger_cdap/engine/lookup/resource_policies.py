@@ -8,6 +8,7 @@ from itertools import groupby
 from ranger_cdap.engine.compiled.items import ALL_USERS, Item
 from ranger_cdap.engine.compiled.policy import CompiledPolicy
 from ranger_cdap.engine.model.decision import DENY_ALL_ELSE, NO_POLICY, Decision
+from ranger_cdap.keyed import grouped
 
 Principals = frozenset[str]
 Rule = tuple[Principals, Principals, Decision]
@@ -144,10 +145,11 @@ class ResourcePolicies:
 
 
 def _positions(policies: tuple[CompiledPolicy, ...]) -> dict[str, tuple[int, ...]]:
-    positions: dict[str, list[int]] = {}
-    for position, policy in enumerate(policies):
-        for name in _ALL_USERS if policy.deny_all_else else policy.principals:
-            positions.setdefault(name, []).append(position)
+    positions = grouped(
+        (name, position)
+        for position, policy in enumerate(policies)
+        for name in (_ALL_USERS if policy.deny_all_else else policy.principals)
+    )
     return {name: tuple(found) for name, found in positions.items()}
 
 

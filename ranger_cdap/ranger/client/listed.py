@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from ranger_cdap.errors import AccessForbidden, RangerAdminError
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 
 LISTED: Final = (
@@ -28,15 +28,13 @@ def listed_policies(admin: RangerAdmin, service: str, account: str, forbidden: A
     except RangerAdminError:
         raise forbidden from None
     policies = admin.policy_documents(service)
-    of_zone: defaultdict[str, list[Any]] = defaultdict(list)
-    for one in policies:
-        of_zone[one.get("zoneName") or ""].append(one)
+    of_zone = grouped((one.get("zoneName") or "", one) for one in policies)
     document = {
         "serviceName": service,
         "serviceDef": admin.get_service_def(next((one["serviceType"] for one in policies), "cdap")),
-        "policies": of_zone[""],
+        "policies": of_zone.get("", []),
         "securityZones": {
-            name: {"zoneName": name, "resources": zone.resources, "policies": of_zone[name]}
+            name: {"zoneName": name, "resources": zone.resources, "policies": of_zone.get(name, [])}
             for name, zone in admin.security_zones(service).items()
         },
     }

@@ -14,6 +14,7 @@ import msgspec
 
 import servicedef
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger.changes.carry_out import carry_out
 from ranger_cdap.ranger.changes.step import Step, StepChange
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
@@ -172,17 +173,14 @@ def _record_key(wanted: DesiredState, key: str) -> str:
 
 def _account_lists(wanted: DesiredState) -> dict[str, list[str]]:
     users, groups = ADMIN_RIGHTS
-    lists: dict[str, list[str]] = {}
-    for account, keys in (
+    rights = (
         (wanted.plugin_account, PLUGIN_RIGHTS),
         (wanted.sync_account, SYNC_RIGHTS),
         *((user, (users,)) for user in wanted.admin_users),
         *((group, (groups,)) for group in wanted.admin_groups),
-    ):
-        for key in keys if account else ():
-            if account not in lists.setdefault(key, []):
-                lists[key].append(account)
-    return lists
+    )
+    lists = grouped((key, account) for account, keys in rights for key in keys if account)
+    return {key: list(dict.fromkeys(names)) for key, names in lists.items()}
 
 
 def _accounts_text(lists: Mapping[str, Sequence[str]]) -> str:

@@ -19,6 +19,7 @@ from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.view import NO_ZONES_KNOWN
 from ranger_cdap.errors import NotReady
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger.files.strict_text import write_json
 from ranger_cdap.ranger.refresh.documents import Documents, pieces
@@ -56,7 +57,8 @@ def show_proposals(
     instance = invocation.settings.cdap.instance
     spelling = entity_spelling(instance)
     found = redundancy(engine, kept=_grant_ids(download), spelling=spelling)
-    remaining = without_principals(download, _removals(found.principals))
+    removals = grouped((one.policy_id, ItemPrincipal(one.item, one.principal)) for one in found.principals)
+    remaining = without_principals(download, removals)
     if not _decide_alike(engine, compared_engine(msgspec.structs.replace(documents, policies=remaining), service)):
         invocation.messages.print("error: the policies that remain decide otherwise; nothing is written")
         return ExitCode.ERROR
@@ -151,13 +153,6 @@ def _grant_ids(download: bytes) -> frozenset[int]:
         for one in map(msgspec.json.decode, decode_service_policies(download).policies or ())
         if isinstance(one, dict) and "id" in one and is_creators_policy(one)
     )
-
-
-def _removals(found: tuple[RedundantPrincipal, ...]) -> Mapping[int, list[ItemPrincipal]]:
-    by_policy: dict[int, list[ItemPrincipal]] = {}
-    for one in found:
-        by_policy.setdefault(one.policy_id, []).append(ItemPrincipal(one.item, one.principal))
-    return by_policy
 
 
 def _decide_alike(engine: PolicyEngine, reduced: PolicyEngine) -> bool:

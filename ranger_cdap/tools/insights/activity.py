@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.pattern import recorded_pattern
+from ranger_cdap.keyed import grouped, grouped_once
 from ranger_cdap.ranger_model.policy import name_text
-from ranger_cdap.tools.insights.facts import AuditFacts, Use
+from ranger_cdap.tools.insights.facts import AuditFacts
 from ranger_cdap.tools.insights.privileges import Members, held_privileges
 from ranger_cdap.tools.insights.request import OTHER_PRIVILEGE
 from ranger_cdap.tools.insights.table import ColumnKind, InsightTable
@@ -19,10 +19,8 @@ def repeated_denials(facts: AuditFacts, instance: str) -> InsightTable:
 
     A denial for another privilege of the same operation counts where that privilege is recorded.
     """
-    found: dict[tuple[str, str, str, str], list[Use]] = defaultdict(list)
-    for use in facts.uses:
-        if not use.allowed and use.why != OTHER_PRIVILEGE:
-            found[use.user, use.access, use.type, use.resource].append(use)
+    denied = (use for use in facts.uses if not use.allowed and use.why != OTHER_PRIVILEGE)
+    found = grouped(((use.user, use.access, use.type, use.resource), use) for use in denied)
     rows = []
     for (user, access, kind, resource), uses in found.items():
         times = sum(use.times for use in uses)
@@ -60,10 +58,11 @@ def stopped_users(
     last: dict[str, int] = {}
     for use in facts.uses:
         last[use.user] = max(use.last, last.get(use.user, 0))
-    holds: dict[str, set[int]] = defaultdict(set)
-    for held in held_privileges(index, Members.of(index, groups)):
-        if held.person is not None and held.policy.id is not None:
-            holds[held.person].add(held.policy.id)
+    holds = grouped_once(
+        (held.person, held.policy.id)
+        for held in held_privileges(index, Members.of(index, groups))
+        if held.person is not None and held.policy.id is not None
+    )
     rows = [
         (user, last.get(user), len(holds.get(user, ())), tuple(_names(index, holds.get(user, ()))))
         for user in sorted({*last, *holds})

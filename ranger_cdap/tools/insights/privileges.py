@@ -13,6 +13,7 @@ from typing import Final
 
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.engine.view import OWNER_MACRO, PUBLIC, USER_MACRO, implied
+from ranger_cdap.keyed import grouped_once
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess
 from ranger_cdap.tools.insights.facts import AuditFacts
 from ranger_cdap.tools.insights.table import ColumnKind, InsightTable
@@ -49,16 +50,11 @@ class Members:
     @classmethod
     def of(cls, index: PolicyIndex, groups: Mapping[str, frozenset[str]]) -> Members:
         """Return the members of all groups and roles; `groups` are those of each known user."""
-        of_group: dict[str, set[str]] = defaultdict(set)
-        of_role: dict[str, set[str]] = defaultdict(set)
-        for user, names in groups.items():
-            for group in names:
-                of_group[group].add(user)
-            for role in index.roles.of(user, names):
-                of_role[role].add(user)
+        of_group = grouped_once((group, user) for user, names in groups.items() for group in names)
+        of_role = grouped_once((role, user) for user, names in groups.items() for role in index.roles.of(user, names))
         for policy in index.policies.values():
             for role in {role for item in policy.policy_items for role in item.roles}:
-                of_role[role] |= index.roles.users_of({role})
+                of_role[role] = of_role.get(role, set()) | index.roles.users_of({role})
         return cls(*({name: frozenset(users) for name, users in found.items()} for found in (of_group, of_role)))
 
 

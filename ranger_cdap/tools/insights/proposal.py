@@ -18,6 +18,7 @@ import msgspec
 
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.view import fold, implied
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger_model.policy import PolicyItemAccess
 from ranger_cdap.tools.insights.facts import AuditFacts, Use
 from ranger_cdap.tools.insights.request import NO_ACCESS, OUTSIDE, RequestBuilder
@@ -154,10 +155,7 @@ def _implying(used: UsedBy, engine: PolicyEngine) -> list[tuple[UsedResource, st
 
 
 def _items(by_user: Mapping[str, set[str]]) -> Items:
-    users: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for user, accesses in by_user.items():
-        if accesses:
-            users[tuple(sorted(accesses))].append(user)
+    users = grouped((tuple(sorted(accesses)), user) for user, accesses in by_user.items() if accesses)
     return tuple(sorted((accesses, tuple(sorted(names))) for accesses, names in users.items()))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ranger_cdap.engine.view import OWNER_MACRO, PUBLIC, USER_MACRO, ResourceMatcher, ServiceModel, compile_level
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyResource
 
 Resources = Mapping[str, PolicyResource]
@@ -28,10 +29,12 @@ class Descent:
     def of(cls, policies: Iterable[Policy], model: ServiceModel) -> Descent:
         """Return the descent of these policies."""
         parents = frozenset(path[-2] for path in model.paths.values() if len(path) > 2)
-        inside: dict[tuple[str, str], list[Resources]] = {}
-        for policy in policies:
-            for who in _named(policy.policy_items):
-                inside.setdefault(who, []).extend((policy.resources, *policy.additional_resources))
+        inside = grouped(
+            (who, resources)
+            for policy in policies
+            for who in _named(policy.policy_items)
+            for resources in (policy.resources, *policy.additional_resources)
+        )
         return cls(model, inside, parents)
 
     def dead_ends(self, policy: Policy) -> Iterator[tuple[str, str]]:

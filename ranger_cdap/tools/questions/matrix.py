@@ -19,6 +19,7 @@ from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.engine import NO_POLICY, AccessRequest, PolicyEngine, Verdict
 from ranger_cdap.engine.view import ANONYMOUS_USER
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.keyed import grouped
 from ranger_cdap.tools.analysis.subject import Subject
 from ranger_cdap.tools.questions.dependence import Dependences
 from ranger_cdap.tools.questions.pattern_rows import PatternRows
@@ -199,10 +200,7 @@ class _Cells:
         standing_for = [
             self.patterns.of(row, _subject(subject), access, groups_known=subject.groups_known) for subject in subjects
         ]
-        asked: dict[EntityId, list[int]] = {}
-        for n, found in enumerate(standing_for):
-            for entity in found.entities:
-                asked.setdefault(entity, []).append(n)
+        asked = grouped((entity, n) for n, found in enumerate(standing_for) for entity in found.entities)
         # Entity by entity, so that what is found of one is found once for all subjects alike.
         parts: list[list[RowVariant]] = [[] for _ in subjects]
         for entity, numbers in asked.items():

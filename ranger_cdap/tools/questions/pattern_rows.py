@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
@@ -31,6 +31,7 @@ from ranger_cdap.engine.view import (
     fold,
 )
 from ranger_cdap.errors import InvalidEntity
+from ranger_cdap.keyed import grouped_once
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.level_values import Undecided, included, without_macros
 from ranger_cdap.tools.analysis.name_classes import NameClass, name_classes
@@ -98,17 +99,12 @@ class _PatternRow:
 class PatternRows:
     """The patterns among the rows of a matrix, by the policies of one engine."""
 
-    def __init__(self, engine: PolicyEngine, instance: str, rows: Iterable[EntityId | EntityPattern]) -> None:
+    def __init__(self, engine: PolicyEngine, instance: str, rows: Sequence[EntityId | EntityPattern]) -> None:
         self._engine = engine
         self._instance = instance
         self._space = PolicySpace(RulingMaker(engine, AtomTable(), engine.view.roles.names))
-        self._named: dict[str, set[tuple[str, ...]]] = {}
-        self._patterns: list[EntityPattern] = []
-        for row in rows:
-            if isinstance(row, EntityId):
-                self._named.setdefault(row.type, set()).add(row.parts)
-            else:
-                self._patterns.append(row)
+        self._named = grouped_once((row.type, row.parts) for row in rows if isinstance(row, EntityId))
+        self._patterns = [row for row in rows if isinstance(row, EntityPattern)]
         self._rows: dict[EntityPattern, _PatternRow] = {}
 
     def of(self, pattern: EntityPattern, subject: Subject, access: str, *, groups_known: bool = True) -> RowEntities:
