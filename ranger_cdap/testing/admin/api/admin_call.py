@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from ranger_cdap.testing.admin.model.documents import read_document
-from ranger_cdap.testing.admin.model.responses import Refusal, empty
+from ranger_cdap.testing.admin.model.responses import Refusal, T, empty, found, not_found, not_found_by_id
 from ranger_cdap.testing.admin.store.principals import Login
+from ranger_cdap.testing.admin.store.sql_tables import Records
 from ranger_cdap.testing.admin.store.tables import Tables
-
-T = TypeVar("T")
 
 DEFAULT_PAGE_SIZE = 200
 _MAX_LONG = 2**63 - 1
@@ -42,11 +40,17 @@ class AdminCall:
     query: Mapping[str, str]
     body: bytes
     now: int
-    policy_deltas: bool = False
+    policy_deltas: bool
 
     def read(self, kind: type[T], java_class: str) -> T:
         """Decode the body; raises `Refusal` as `read_document` does."""
         return read_document(self.body, kind, f"org.apache.ranger.plugin.model.{java_class}")
+
+    def of_path(self, records: Records[T]) -> T:
+        """Return the record with the name or id in the path; raises `Refusal` 404 if there is none."""
+        if "name" in self.path:
+            return found(records.by_name(self.path["name"]), not_found())
+        return found(records.by_id(self.path_id()), not_found_by_id(self.path_id()))
 
     def path_id(self) -> int:
         """Return the `{id}` of the path.

@@ -11,10 +11,7 @@ from ranger_cdap.testing.admin.model.documents import AdminServiceDef
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
     empty,
-    found,
     json_response,
-    not_found,
-    not_found_by_id,
     refuse,
     refuse_because,
     refuse_invalid,
@@ -35,7 +32,7 @@ def list_definitions(call: AdminCall) -> ServerResponse:
 
 def get_definition(call: AdminCall) -> ServerResponse:
     """GET one by id or name."""
-    return json_response(_of_path(call).to_json())
+    return json_response(call.of_path(call.tables.definitions).to_json())
 
 
 def create_definition(call: AdminCall) -> ServerResponse:
@@ -53,13 +50,13 @@ def update_definition(call: AdminCall) -> ServerResponse:
     sent = call.read(AdminServiceDef, "RangerServiceDef")
     if call.path.get("name", sent.name) != sent.name:
         raise refuse("serviceDef name mismatch")
-    old = _of_path(call)
+    old = call.of_path(call.tables.definitions)
     _require_sound(call, sent, old)
     _refuse_removal_of_used(call, old, sent)
     document = msgspec.structs.replace(complete(sent), guid=old.stamp.guid)
     call.tables.update_definition(old, document, call.caller.shown_name, call.now)
     refresh_tag_definition(call.tables, call.now)
-    return json_response(_by_id(call, old.stamp.id).to_json())
+    return json_response(call.of_path(call.tables.definitions).to_json())
 
 
 def _require_sound(call: AdminCall, sent: AdminServiceDef, old: StoredDefinition | None) -> None:
@@ -104,7 +101,7 @@ def _refuse_used(what: str, name: str) -> Exception:
 
 def delete_definition(call: AdminCall) -> ServerResponse:
     """DELETE by id or name."""
-    stored = _of_path(call)
+    stored = call.of_path(call.tables.definitions)
     name = stored.document.name
     if name == TAG or any(service.document.type == name for service in call.tables.services.all()):
         raise refuse_because(
@@ -124,13 +121,3 @@ def refresh_tag_definition(tables: Tables, now: int) -> None:
         tables.insert_definition(document, None, now)
     elif old.document != document:
         tables.update_definition(old, document, None, now)
-
-
-def _of_path(call: AdminCall) -> StoredDefinition:
-    if "name" in call.path:
-        return found(call.tables.definitions.by_name(call.path["name"]), not_found())
-    return _by_id(call, call.path_id())
-
-
-def _by_id(call: AdminCall, definition_id: int) -> StoredDefinition:
-    return found(call.tables.definitions.by_id(definition_id), not_found_by_id(definition_id))

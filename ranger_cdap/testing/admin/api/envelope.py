@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
-from ranger_cdap.testing.admin.model.responses import ServerResponse, json_response
+from ranger_cdap.testing.admin.model.responses import ServerResponse, T, json_response
 from ranger_cdap.testing.admin.store.records import StoredGroup, StoredUser
-
-T = TypeVar("T")
 
 
 def envelope(

@@ -15,7 +15,6 @@ from ranger_cdap.testing.admin.model.responses import (
     found,
     json_response,
     not_found,
-    not_found_by_id,
     refuse,
     refuse_because,
     refuse_invalid,
@@ -40,7 +39,7 @@ def create_role(call: AdminCall) -> ServerResponse:
 def update_role(call: AdminCall) -> ServerResponse:
     """PUT by id."""
     _require_admin(call)
-    old = _by_id(call)
+    old = call.of_path(call.tables.principals.roles)
     sent = call.read(AdminRole, "RangerRole")
     require_sound_role(call, sent, old)
     if sent.name != old.document.name:
@@ -57,7 +56,7 @@ def store_role(call: AdminCall, old: StoredRole, role: AdminRole) -> None:
 
 def get_role(call: AdminCall) -> ServerResponse:
     """GET one by id; any user may."""
-    return json_response(_by_id(call).to_json())
+    return json_response(call.of_path(call.tables.principals.roles).to_json())
 
 
 def get_role_by_name(call: AdminCall) -> ServerResponse:
@@ -103,7 +102,7 @@ def list_roles_of_user(call: AdminCall) -> ServerResponse:
 def delete_role(call: AdminCall) -> ServerResponse:
     """DELETE by id; refused while a policy or another role names it."""
     _require_admin(call)
-    return _delete(call, _by_id(call))
+    return _delete(call, call.of_path(call.tables.principals.roles))
 
 
 def delete_role_by_name(call: AdminCall) -> ServerResponse:
@@ -194,7 +193,3 @@ def _require_service_admin(call: AdminCall) -> None:
 def _role(call: AdminCall, name: str) -> StoredRole:
     refusal = refuse(f"User doesn't have permissions to get details for {name}", code=1)
     return found(call.tables.principals.roles.by_name(name), refusal)
-
-
-def _by_id(call: AdminCall) -> StoredRole:
-    return found(call.tables.principals.roles.by_id(call.path_id()), not_found_by_id(call.path_id()))

@@ -16,7 +16,6 @@ from ranger_cdap.testing.admin.model.responses import (
     empty,
     found,
     json_response,
-    not_found,
     not_found_by_id,
     refuse,
     refuse_invalid,
@@ -57,12 +56,12 @@ def list_services(call: AdminCall) -> ServerResponse:
 
 def get_service(call: AdminCall) -> ServerResponse:
     """GET one by id or name."""
-    return json_response(_of_path(call).to_json())
+    return json_response(call.of_path(call.tables.services).to_json())
 
 
 def get_service_for_plugins(call: AdminCall) -> ServerResponse:
     """GET one by id or name, for everyone; only administrators see its settings, author, times and versions."""
-    service = _of_path(call).to_json()
+    service = call.of_path(call.tables.services).to_json()
     if not call.caller.is_admin:
         service = {name: value for name, value in service.items() if name not in _FOR_ADMINISTRATORS}
     return json_response(service)
@@ -105,7 +104,7 @@ def _tag_service(call: AdminCall) -> StoredService | None:
 
 def update_service(call: AdminCall) -> ServerResponse:
     """PUT by id or name. An empty `tagService` removes the link to a tag service, without the member it stays."""
-    old = _of_path(call)
+    old = call.of_path(call.tables.services)
     sent = call.read(Service, "RangerService")
     refuse_broken(call, sent, old)
     definition = found(
@@ -129,7 +128,7 @@ def update_service(call: AdminCall) -> ServerResponse:
 
 def delete_service(call: AdminCall) -> ServerResponse:
     """DELETE by id or name, with all policies."""
-    service = _of_path(call)
+    service = call.of_path(call.tables.services)
     for zone in call.tables.zones.all():
         zone.document.services.pop(service.name, None)
         call.tables.zones.update(zone.stamp.id, zone.document, call.caller.shown_name, call.now)
@@ -199,9 +198,3 @@ def _saved_configs(configs: dict[str, str], definition: AdminServiceDef) -> dict
     with_filters = {**configs, AUDIT_FILTERS: filters}
     # Nothing here signs in to the service, so its password is not stored.
     return {name: HIDDEN if name in _SECRET_CONFIGS else text for name, text in with_filters.items() if text}
-
-
-def _of_path(call: AdminCall) -> StoredService:
-    if "name" in call.path:
-        return found(call.tables.services.by_name(call.path["name"]), not_found())
-    return found(call.tables.services.by_id(call.path_id()), not_found_by_id(call.path_id()))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from ranger_cdap.ranger_model.document import Document
 from ranger_cdap.ranger_model.json_repair import without_any_null
@@ -16,9 +16,7 @@ from ranger_cdap.ranger_model.policy import Policy
 from ranger_cdap.ranger_model.role import Role
 from ranger_cdap.ranger_model.service_def import AccessTypeDef, PolicyConditionDef, ResourceDef, ServiceDef
 from ranger_cdap.ranger_model.tag import ServiceResource, ServiceTags, Tag
-from ranger_cdap.testing.admin.model.responses import refuse_unreadable
-
-T = TypeVar("T")
+from ranger_cdap.testing.admin.model.responses import T, refuse_unreadable
 
 KINDS = ("users", "groups", "roles")
 """Fields with the names of principals, in policy items, roles and grants."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic
 
 import msgspec
 
 from ranger_cdap.testing.admin.model.documents import AdminRole, Zone
+from ranger_cdap.testing.admin.model.responses import T
 
-T = TypeVar("T")
 Row = tuple[Any, ...]
 
 STAMP: Final = "id, guid, version, created_by, updated_by, create_time, update_time"
