@@ -7,7 +7,7 @@ within the time-out, and no other server gets the credentials.
 from __future__ import annotations
 
 import time
-from typing import Self, TypeVar
+from typing import Self
 
 import anyio
 import httpx
@@ -24,10 +24,8 @@ from ranger_cdap.client.exchange import (
     request_headers,
     retries,
 )
-from ranger_cdap.client.service_request import ServiceRequest
+from ranger_cdap.client.service_request import ServiceRequest, T
 from ranger_cdap.closing import Closing
-
-T = TypeVar("T")
 
 
 class DecisionClient(Closing):

@@ -7,19 +7,17 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import httpcore
 import httpx
 import stamina
 
 from ranger_cdap.client.client_settings import ClientSettings
-from ranger_cdap.client.service_request import ServiceRequest
+from ranger_cdap.client.service_request import ServiceRequest, T
 from ranger_cdap.client.service_response import ServiceResponse, read_reply
 from ranger_cdap.errors import DecisionServiceError, DecisionServiceUnreachable, UnexpectedReply
 from ranger_cdap.net.failures import failure_of
-
-T = TypeVar("T")
 
 FAILURES: Final = (
     httpx.HTTPError,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
-from ranger_cdap.client.service_request import ServiceRequest
+from ranger_cdap.client.service_request import ServiceRequest, T
 from ranger_cdap.errors import (
     DecisionServiceError,
     DecisionServiceForbidden,
@@ -25,8 +25,6 @@ from ranger_cdap.errors import (
 )
 from ranger_cdap.ranger_model.json_text import decode_or_none
 from ranger_cdap.ranger_model.strict_json import decode_strictly
-
-T = TypeVar("T")
 
 _JSON: Final = "application/json"
 _NOT_READY: Final = re.compile(r"(service '[^']*' is )?not ready: (?P<reason>.+)")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -16,12 +16,11 @@ from ranger_cdap.errors import PolicySetError
 from ranger_cdap.ranger_model.document import Document
 from ranger_cdap.ranger_model.download import AuditFilter, ServicePolicies, UserStore
 from ranger_cdap.ranger_model.json_repair import repaired, shown, unreadable_parts, without_any_null
-from ranger_cdap.ranger_model.json_text import UNREADABLE, Undecodable, convert, decode, decode_or_none, why
+from ranger_cdap.ranger_model.json_text import UNREADABLE, T, Undecodable, convert, decode, decode_or_none, why
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 from ranger_cdap.ranger_model.role import RangerRoles
 from ranger_cdap.ranger_model.tag import ServiceTags
 
-_T = TypeVar("_T")
 _ID = re.compile(r"0|-?[1-9][0-9]{0,18}")
 # msgspec learns a type at its first use; threads that do so at once can end the process, so it is done on import.
 _LEARNT = [
@@ -114,7 +113,7 @@ def convert_resource(known: Any) -> PolicyResource | None:
         return None
 
 
-def _decode(data: bytes | msgspec.Raw, type_: type[_T], what: str) -> _T:
+def _decode(data: bytes | msgspec.Raw, type_: type[T], what: str) -> T:
     try:
         return decode(data, type_)
     except Undecodable:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from apache_ranger.client.ranger_client import RangerClient
 from apache_ranger.utils import API
@@ -18,10 +18,8 @@ from apache_ranger.utils import API
 from ranger_cdap.errors import InvalidInput, NotFound, RequestRejected, UnexpectedAnswer
 from ranger_cdap.ranger.client.http import AdminHttp, segment
 from ranger_cdap.ranger_model.json_repair import without_any_null
-from ranger_cdap.ranger_model.json_text import UNREADABLE, convert, decode
+from ranger_cdap.ranger_model.json_text import UNREADABLE, T, convert, decode
 from ranger_cdap.ranger_model.role import Role
-
-_T = TypeVar("_T")
 
 _ROLES_A_PAGE: Final = 10_000  # Ranger cuts lists at 200 silently by default
 _TAKEN: Final = re.compile(r"role with name: .* already exists")
@@ -190,7 +188,7 @@ def _members_change(
     }
 
 
-def _decoded(api: API, body: bytes | None, kind: type[_T]) -> _T:
+def _decoded(api: API, body: bytes | None, kind: type[T]) -> T:
     try:
         return convert(without_any_null(decode(body or b"")), kind)
     except UNREADABLE:
