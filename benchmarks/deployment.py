@@ -127,7 +127,7 @@ def deployment(home: Path, privileges: Mapping[str, Sequence[str]], *, following
     with running(admin_command, home / "admin.log", environment(password)) as admin_process:
         admin_url = admin_process.printed(r"not for production: (\S+)")
         with RangerAdmin(AdminConnection(admin_url, username="admin", password=password)) as admin:
-            ranger = EmbeddedRanger(admin_url, admin, SERVICE, INSTANCE, password)
+            ranger = EmbeddedRanger(admin_url, admin, SERVICE, INSTANCE, password, "default")
             _set_up(ranger, privileges)
             _configuration(home).write_text(_settings(home, admin_url, port), encoding="utf-8")
             found = Deployment(home, ranger, f"http://127.0.0.1:{port}", {"embedded admin": admin_process})

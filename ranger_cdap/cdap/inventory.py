@@ -8,7 +8,7 @@ A single bad line rejects the file: anyone who touches a missing entity first co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -55,7 +55,7 @@ class Inventory:
     instance: str
     taken: int
     entities: tuple[EntityId, ...]
-    versions: Mapping[EntityId, tuple[str, ...]] = field(default_factory=dict)
+    versions: Mapping[EntityId, tuple[str, ...]]
 
     @cached_property
     def types(self) -> frozenset[str]:

@@ -28,7 +28,7 @@ class Questions:
     """Runner of the questions of one console; for use by its event loop's thread only."""
 
     start_again: Callable[[], None]
-    max_seconds: float = MAX_SECONDS
+    max_seconds: float
     max_wait: float = MAX_WAIT
     _callers: set[str] = field(default_factory=set)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)

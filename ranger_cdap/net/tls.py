@@ -16,7 +16,7 @@ from ranger_cdap.errors import ConfigError, reason
 class TlsFiles(msgspec.Struct, frozen=True):
     """Certificate files of a client: trusted authorities, own certificate and key."""
 
-    ca_file: str | None = None
+    ca_file: str | None
     cert_file: str | None = None
     key_file: str | None = None
 

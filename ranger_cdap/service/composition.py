@@ -61,8 +61,7 @@ def compose_service(settings: Settings, *, refresh_in_background: bool) -> tuple
     hook = plugins.hook.ranger_cdap_groups
     groups = hook if hook.get_hookimpls() else None
     services = {
-        name: RangerService(name, refresher, audit, groups, cluster=config.cluster)
-        for name, refresher in refreshers.items()
+        name: RangerService(name, refresher, audit, groups, config.cluster) for name, refresher in refreshers.items()
     }
     authorizer = Authorizer(Decider(refreshers[settings.ranger.service], config, audit=audit, plugins=plugins))
     grant_forwarder = GrantForwarder.of(settings, authorizer, services[settings.ranger.service])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from ranger_cdap.config import (
     SyncSettings,
 )
 from ranger_cdap.errors import InvalidInput
+from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger.client.connection import AdminConnection
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.setup import service_setup
@@ -51,7 +51,7 @@ class EmbeddedRanger:
     service: str
     instance: str
     password: Secret = field(repr=False)
-    profile: str = "default"
+    profile: str
 
     def create_users(self, *names: str) -> None:
         """Create missing users; policies can only name existing ones."""
@@ -67,11 +67,9 @@ class EmbeddedRanger:
         Raises:
             InvalidInput: a privilege is not an action (READ, WRITE, ADMIN, EXECUTE) on an entity.
         """
-        wanted = defaultdict[EntityId, list[tuple[str, str]]](list)
-        for user, held in privileges.items():
-            for privilege in held:
-                action, entity = _privilege(privilege)
-                wanted[entity].append((user, action))
+        wanted = grouped(
+            (entity, (user, action)) for user, held in privileges.items() for action, entity in map(_privilege, held)
+        )
         self.create_users(*privileges)
         for entity, given in wanted.items():
             self._add(f"test: {entity}", to_resource(entity, self.instance), given)

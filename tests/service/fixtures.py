@@ -110,7 +110,7 @@ def basic(name: str, secret: str | None = None) -> str:
 
 def _service(engine: PolicyEngine, memory: Memory) -> RangerService:
     fixed = FixedPolicies(Snapshot(engine, PolicyState.FRESH, ""))
-    return RangerService(engine.service_name, fixed, AuditTrail([Undelayed(memory)]))  # type: ignore[arg-type]
+    return RangerService(engine.service_name, fixed, AuditTrail([Undelayed(memory)]), None, "")  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def serving(
         settings=settings,
         authorizer=asked,
         enforcer=AccessEnforcer(asked, master),
-        services={name: RangerService(name, refresher, AuditTrail([Undelayed(memory)]))}
+        services={name: RangerService(name, refresher, AuditTrail([Undelayed(memory)]), None, "")}
         | {each.service_name: _service(each, memory) for each in others},
         metrics=ServiceMetrics(),
         events=Events.of(settings),

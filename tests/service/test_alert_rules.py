@@ -193,7 +193,7 @@ class Full:
 def audit_is_lost(world: World) -> None:
     ((name, service),) = world.state.services.items()
     trail = AuditTrail([Undelayed(Full())])
-    world.state.services[name] = RangerService(name, service.refresher, trail)  # type: ignore[index]
+    world.state.services[name] = RangerService(name, service.refresher, trail, None, "")  # type: ignore[index]
     record = AuditRecord(
         repo="cdapdev", reqUser="alice", evtTime=1, access="x", resource="r", resType="dataset", action="read",
         result=1, policy=1,
@@ -204,7 +204,7 @@ def audit_is_lost(world: World) -> None:
 def audit_is_required(world: World) -> None:
     world.state.authorizer.decider._audit = trail = AuditTrail([Undelayed(Full())], GroupCommit(Full(), capacity=10))
     ((name, service),) = world.state.services.items()
-    world.state.services[name] = RangerService(name, service.refresher, trail)  # type: ignore[index]
+    world.state.services[name] = RangerService(name, service.refresher, trail, None, "")  # type: ignore[index]
     assert not world.state.authorizer.check("alice", (), "namespace.get", entity_id("namespace", ("ns1",))).allowed
 
 

@@ -99,7 +99,7 @@ def apply_needed(there: Documents, entity: EntityId, rng: random.Random) -> bool
     user = rng.choice(("bob", "eve"))
     needed = needed_policies([(user, access, entity) for access in ("read", "admin")], "cdap")
     files = [one.document() for one in needed]
-    found = change_plan(files, there.all(), delete=False, grants=CreatorGrants())
+    found = change_plan(files, there.all(), delete=False, grants=CreatorGrants(delegate_admin=False))
     return not found.blocked and there.make(found.changes)
 
 
@@ -118,7 +118,7 @@ def policies_apply(there: Documents, entity: EntityId, rng: random.Random) -> bo
         for one in there.all()
         if rng.random() < 0.7
     ]
-    found = change_plan(files, there.all(), delete=rng.random() < 0.5, grants=CreatorGrants())
+    found = change_plan(files, there.all(), delete=rng.random() < 0.5, grants=CreatorGrants(delegate_admin=False))
     return not found.blocked and there.make(found.changes)
 
 

@@ -125,7 +125,7 @@ class Restores(Simulation):
         lost_ledger.forget_undecided(ledger)  # type: ignore[arg-type]
         alive = tuple(self.cdap.alive)
         taken = self.now - 5 * MINUTE + self.scenario.sync_offset
-        inventory = Inventory(INSTANCE, taken, alive)
+        inventory = Inventory(INSTANCE, taken, alive, {})
         ledger.enter_baseline(taken, alive, {})
         for action in (RepairAction.ADOPT, RepairAction.REVOKE):
             known = survey(ledger.rows.values(), ranger.policies.values(), inventory, _PLANNING)

@@ -20,9 +20,9 @@ class RangerService:
     name: str
     refresher: PolicySource
     audit: AuditTrail
-    groups: GroupHook | None = None
+    groups: GroupHook | None
+    cluster: str
     clock: Callable[[], float] = time.time
-    cluster: str = ""
 
     @property
     def snapshot(self) -> Snapshot:

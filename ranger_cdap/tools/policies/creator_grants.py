@@ -21,7 +21,7 @@ from ranger_cdap.ranger_model.policy import Policy
 class CreatorGrants:
     """The setting of the sync job that adds to the accesses of a creator: delegated administration."""
 
-    delegate_admin: bool = False
+    delegate_admin: bool
 
     def made(self, policy: Mapping[str, Any]) -> bool:
         """Return whether a policy is the sync job's and gives no more than the job does."""

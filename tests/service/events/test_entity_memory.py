@@ -139,7 +139,7 @@ class Play(RuleBasedStateMachine):
     def take_an_inventory(self, dated: int) -> None:
         """It is dated some time before CDAP is listed, and read at the next start."""
         self.now += 1
-        self.inventory = Inventory("cdap", self.now - dated, tuple(self.there))
+        self.inventory = Inventory("cdap", self.now - dated, tuple(self.there), {})
 
 
 def test_nobody_replaces_what_is_anothers_as_if_it_were_new() -> None:
@@ -147,7 +147,7 @@ def test_nobody_replaces_what_is_anothers_as_if_it_were_new() -> None:
 
 
 def memory(tmp_path: Path, *named: EntityId, taken: int | None = BEGAN) -> EntityMemory:
-    inventory = None if taken is None else Inventory("cdap", taken, named)
+    inventory = None if taken is None else Inventory("cdap", taken, named, {})
     return EntityMemory(tmp_path / "entities.db", inventory, clock=lambda: BEGAN / 1000)
 
 

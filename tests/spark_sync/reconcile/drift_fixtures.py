@@ -54,7 +54,7 @@ def row(state: State, entity: EntityId = KV, number: int = 1, creator: str | Non
 
 
 def inventory(*entities: EntityId, taken: int = TAKEN) -> Inventory:
-    return Inventory("cdap", taken, entities)
+    return Inventory("cdap", taken, entities, {})
 
 
 def changed(lives: Iterable[Life], changes: Iterable[LedgerChange]) -> list[Life]:

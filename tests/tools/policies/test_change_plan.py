@@ -18,7 +18,7 @@ from ranger_cdap.tools.policies.creator_grants import CreatorGrants
 from tests.tools.policies.test_creator_grants import granted
 
 Json = dict[str, Any]
-GRANTS = CreatorGrants()
+GRANTS = CreatorGrants(delegate_admin=False)
 READ = {"type": "read"}
 
 

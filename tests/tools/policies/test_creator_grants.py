@@ -18,7 +18,7 @@ from spark_sync.grants import grant_policy
 from tests.spark_sync.grants.fixtures import life
 
 Json = dict[str, Any]
-PLAIN = CreatorGrants()
+PLAIN = CreatorGrants(delegate_admin=False)
 ENTITIES = (
     EntityId("namespace", ("ns1",)),
     EntityId("dataset", ("ns1", "kv.$a")),

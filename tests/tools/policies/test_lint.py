@@ -60,7 +60,7 @@ IP = [{"type": "ip", "values": ["10.0.0.1"]}]
 ODD_LETTERS = "\u017f\u0131\u03c2\u00b5\u03d0"
 """Long s, dotless i, final sigma, micro sign, curled beta."""
 
-HERE = Inventory("cdap", 0, (EntityId("namespace", ("ns1",)), EntityId("dataset", ("ns1", "kv"))))
+HERE = Inventory("cdap", 0, (EntityId("namespace", ("ns1",)), EntityId("dataset", ("ns1", "kv"))), {})
 TWO = {"instance": ["cdap"], "namespace": ["ns1", "ns2"]}
 GONE = {**NS1, "dataset": ["gone"]}
 

@@ -50,7 +50,7 @@ Theory = Callable[[tuple[int, ...]], _W | Contradiction]
 class FormulaSolver:
     """Solver that keeps what it has learned of the last formula for the next one that differs in literals only."""
 
-    max_steps: int = MAX_SEARCH_STEPS
+    max_steps: int
     _parts: tuple[Junction, ...] = ()
     _search: _Search | None = None
 
