@@ -102,7 +102,7 @@ def plugin_manager(settings: Settings | None = None, *, entry_points: bool = Tru
         # Few programs take groups from anywhere but Ranger.
         from ranger_cdap.directory.group_directory import GroupDirectory
 
-        directory = GroupDirectory.of(settings, _joined(manager.hook.ranger_cdap_group_sources(), "a source of groups"))
+        directory = GroupDirectory.of(settings, joined(manager.hook.ranger_cdap_group_sources(), "a source of groups"))
         if directory is not None:
             manager.register(ConfiguredGroups(directory), name="configured groups")
     return manager
@@ -155,7 +155,7 @@ def audit_sinks(manager: pluggy.PluginManager) -> dict[str, SinkFactory]:
     Raises:
         PluginError: two plugins register the same name.
     """
-    return _joined(manager.hook.ranger_cdap_audit_sinks(), "an audit sink")
+    return joined(manager.hook.ranger_cdap_audit_sinks(), "an audit sink")
 
 
 def condition_factories(manager: pluggy.PluginManager) -> dict[str, ConditionFactory]:
@@ -167,7 +167,7 @@ def condition_factories(manager: pluggy.PluginManager) -> dict[str, ConditionFac
     built_in = manager.get_plugin(_BUILT_IN_CONDITIONS)
     installed = manager.subset_hook_caller("ranger_cdap_conditions", [] if built_in is None else [built_in])
     own = {} if built_in is None else built_in.ranger_cdap_conditions()
-    return {**own, **_joined(installed(), "conditions of class")}
+    return {**own, **joined(installed(), "conditions of class")}
 
 
 def engine_options(plugin: PluginSettings, manager: pluggy.PluginManager | None = None) -> EngineOptions:
@@ -199,11 +199,12 @@ def _names(implementation: pluggy.HookImpl) -> tuple[str, ...]:
     return tuple(map(str, answer)) if isinstance(answer, Mapping) else ()
 
 
-def _joined(offers: Iterable[Mapping[str, _T]], what: str) -> dict[str, _T]:
-    joined: dict[str, _T] = {}
+def joined(offers: Iterable[Mapping[str, _T]], what: str) -> dict[str, _T]:
+    """Return what several plugins offer by name; raises `PluginError` if two offer one name."""
+    found: dict[str, _T] = {}
     for offered in offers:
         for name, thing in offered.items():
-            if name in joined:
+            if name in found:
                 raise PluginError(f"two plugins offer {what} `{name}`; remove one of them")
-            joined[name] = thing
-    return joined
+            found[name] = thing
+    return found

@@ -38,9 +38,5 @@ def baseline(invocation: Invocation, path: Path) -> None:
     inventory = read_inventory(path, instance=settings.cdap.instance, now=time.time_ns() // 1_000_000)
     with invocation.messages.status("entering the inventory"):
         report = enter_baseline(settings, inventory)
-    if invocation.as_json:
-        invocation.print_json(asdict(report))
-    else:
-        invocation.console.print(
-            f"the inventory has {report.entities} entities; {report.became_known} of them became known"
-        )
+    sentence = f"the inventory has {report.entities} entities; {report.became_known} of them became known"
+    invocation.show(asdict(report), [sentence])

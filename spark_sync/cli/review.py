@@ -79,10 +79,10 @@ def _basis(invocation: Invocation, authorizer: Authorizer, passed: Mapping[str, 
 def print_review(invocation: Invocation, report: ReviewReport) -> None:
     """Print a review: a line per namespace, and the location of the answers."""
     columns = ["namespace", "entities", "users", "answers", "allowed", "READ", "WRITE", "ADMIN", "EXECUTE"]
-    rows = []
-    for one in report.namespaces:
-        _, *numbers = astuple(one)
-        rows.append([_OUTSIDE if one.namespace is None else one.namespace, *(f"{number:,}" for number in numbers)])
+    rows = [
+        [_OUTSIDE if namespace is None else namespace, *(f"{number:,}" for number in numbers)]
+        for namespace, *numbers in map(astuple, report.namespaces)
+    ]
     invocation.print_table([*columns, "conditional"], rows)
     invocation.console.print(
         f"{report.users:,} users on {report.entities:,} entities of `{report.instance}`, by policies of version"

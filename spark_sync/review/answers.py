@@ -58,49 +58,29 @@ def _row(engine: PolicyEngine, basis: Basis, unit: Unit) -> Row:
     kind, parts, start = unit
     entity = EntityId(kind, tuple(parts))
     resource = to_resource(entity, basis.instance)
-    users: list[str] = []
-    actions: list[str] = []
-    allowed: list[bool] = []
-    policies: list[int] = []
-    conditional: list[bool] = []
-    depends: list[str] = []
-    for person in basis.people[start : start + PEOPLE_AT_ONCE]:
-        for action, access in _ACCESSES:
-            decision, entry = reviewed(
-                engine,
-                AccessRequest(
-                    resource,
-                    access,
-                    person.name,
-                    person.groups,
-                    access_time=basis.now,
-                    groups_known=person.groups_known,
-                ),
-            )
-            users.append(person.name)
-            actions.append(action)
-            allowed.append(is_allowed(decision))
-            policies.append(decision.policy_id)
-            if entry is not None and entry.verdict is Verdict.CONDITIONAL:
-                subject = Subject(person.name, person.groups)
-                conditional.append(True)
-                depends.append(_dependences(basis.policies).of(subject, resource, access, entry.policy_id).text)
-            else:
-                conditional.append(False)
-                depends.append("")
+    people = basis.people[start : start + PEOPLE_AT_ONCE]
+    answers = [_answer(engine, basis, resource, person, action) for person in people for action in ACTIONS]
+    users, actions, allowed, policies, conditional, depends = map(list, zip(*answers, strict=True))
     return (
-        basis.instance,
-        entity.namespace,
-        str(entity),
-        kind,
-        list(parts),
-        users,
-        actions,
-        allowed,
-        policies,
-        conditional,
-        depends,
+        *(basis.instance, entity.namespace, str(entity), kind, list(parts)),
+        *(users, actions, allowed, policies, conditional, depends),
     )
+
+
+def _answer(
+    engine: PolicyEngine, basis: Basis, resource: dict[str, str], person: ReviewedUser, action: str
+) -> tuple[str, str, bool, int, bool, str]:
+    """Return user, action, whether it is allowed, the deciding policy, whether that is conditional, and on what."""
+    access = action.lower()
+    request = AccessRequest(
+        resource, access, person.name, person.groups, access_time=basis.now, groups_known=person.groups_known
+    )
+    decision, entry = reviewed(engine, request)
+    depends = None
+    if entry is not None and entry.verdict is Verdict.CONDITIONAL:
+        subject = Subject(person.name, person.groups)
+        depends = _dependences(basis.policies).of(subject, resource, access, entry.policy_id).text
+    return person.name, action, is_allowed(decision), decision.policy_id, depends is not None, depends or ""
 
 
 @lru_cache(maxsize=1)
@@ -112,6 +92,3 @@ def _dependences(sent: SentPolicies) -> Dependences:
         return PolicyIndex.of(sent.documents)
 
     return Dependences(compiled(sent), lambda policy_id: index().tagged(policy_id))
-
-
-_ACCESSES = tuple((action, action.lower()) for action in ACTIONS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ranger_cdap.config import SourceSettings, SyncSettings
-from ranger_cdap.errors import ConfigError, PluginError
-from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.errors import ConfigError
+from ranger_cdap.plugins.manager import joined, plugin_manager
 from spark_sync.sources.source import EventSource
 
 
@@ -16,13 +16,7 @@ def event_sources() -> dict[str, EventSource]:
     Raises:
         PluginError: a plugin cannot be loaded, or two offer one kind.
     """
-    sources: dict[str, EventSource] = {}
-    for offered in plugin_manager().hook.ranger_cdap_event_sources():
-        for kind, source in offered.items():
-            if kind in sources:
-                raise PluginError(f"two plugins offer an event source `{kind}`; remove one of them")
-            sources[kind] = source
-    return sources
+    return joined(plugin_manager().hook.ranger_cdap_event_sources(), "an event source")
 
 
 def configured_sources(sync: SyncSettings) -> list[tuple[SourceSettings, EventSource]]:
