@@ -43,12 +43,12 @@ def page() -> str:
 def field_descriptions(struct: type[Table]) -> Mapping[str, str]:
     """Return the text below each field of a struct."""
     (definition,) = ast.parse(dedent(inspect.getsource(struct))).body
-    found = {}
     body = definition.body if isinstance(definition, ast.ClassDef) else []
-    for field, text in pairwise(body):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
-            found[field.target.id] = inspect.cleandoc(str(ast.literal_eval(text.value)))
-    return found
+    return {
+        field.target.id: inspect.cleandoc(str(ast.literal_eval(text.value)))
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr)
+    }
 
 
 def tables(name: str, struct: type[Table]) -> Iterator[tuple[str, type[Table]]]:

@@ -342,10 +342,11 @@ class Decider:
             service = AuditedService.of(engine, self.config.cluster, self.config.service)
             names = engine.names if engine is not None else AS_GIVEN
             origin = CheckOrigin(self.config.instance, service, now, client_ip, names)
-            found: list[PendingRecord] = []
-            for answer, outcome in zip(answers, outcomes, strict=True):
-                found += records_of(answer, outcome, origin)
-            return found
+            return [
+                record
+                for answer, outcome in zip(answers, outcomes, strict=True)
+                for record in records_of(answer, outcome, origin)
+            ]
 
         outcomes = [self._outcome(answer) for answer in answers]
         if self._closed:

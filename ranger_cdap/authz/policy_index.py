@@ -117,9 +117,8 @@ class PolicyIndex:
 
     def lacks_user(self, user: str) -> bool:
         """Return true if Ranger's users are known, and neither they nor policies and roles name this one."""
-        if self.stored_users is None or user in self.stored_users or self.roles.of(user, ()):
-            return False
-        return not any(user in item.users for policy in self.policies.values() for item in policy.items())
+        is_known = self.stored_users is None or user in self.stored_users or bool(self.roles.of(user, ()))
+        return not is_known and all(user not in item.users for one in self.policies.values() for item in one.items())
 
     def tagged(self, policy_id: int) -> TagPolicy:
         """Return the tags that a tag policy is about; empty for other policies."""

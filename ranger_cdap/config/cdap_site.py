@@ -95,11 +95,11 @@ def proposal(path: Path, *, check_user: Callable[[str], None], master: str) -> S
 
 def known_properties() -> Iterator[SiteProperty]:
     """Yield every property of CDAP and of the predecessor's bindings that this project knows."""
-    for group, rows in _rows().items():
-        for name, row in rows.items():
-            yield SiteProperty(
-                f"{_EXTENSION if group == 'extension' else ''}{name}", _fate(row), tuple(row.get("of", ()))
-            )
+    return (
+        SiteProperty(f"{_EXTENSION if group == 'extension' else ''}{name}", _fate(row), tuple(row.get("of", ())))
+        for group, rows in _rows().items()
+        for name, row in rows.items()
+    )
 
 
 def as_toml(proposed: SiteProposal) -> str:

@@ -185,10 +185,7 @@ class PolicyEngine:
 
     def raw_policies(self) -> Iterator[msgspec.Raw]:
         """Yield every policy that affects access, of all zones, as received from Ranger Admin."""
-        state = self._state
-        for policies in state.repositories:
-            for entry in policies.all():
-                yield entry.raw
+        return (entry.raw for policies in self._state.repositories for entry in policies.all())
 
     def service_ids(self, policy_ids: Iterable[int]) -> dict[int, int]:
         """Map policy ids to the id of their service in Ranger Admin, which is the tag service for tag policies.

@@ -23,9 +23,7 @@ _HADOOP_S: Final = re.compile(r"[{\\^]|\*\*")
 
 def examine_sources(sources: Iterable[SourceSettings], users: Users) -> Iterator[Finding]:
     """Check the sources: anyone who can write to one can become a creator, so only its owner may write."""
-    for source in sources:
-        if source.path is not None:
-            yield _examine(source, source.path, users)
+    return (_examine(source, source.path, users) for source in sources if source.path is not None)
 
 
 def _examine(source: SourceSettings, path: Location, users: Users) -> Finding:

@@ -233,9 +233,8 @@ def unrecorded(
     lives = list(lives)
     lives_of = grouped((life.entity, life) for life in lives)
     guids = {guid for life in lives for guid in (guid_of(life, instance), *former_guids(life, instance))}
-    for policy in filter(may_be_ours, policies):
-        if policy.guid not in guids:
-            yield policy, _unrecorded(policy, lives_of, instance)
+    unnamed = (policy for policy in filter(may_be_ours, policies) if policy.guid not in guids)
+    return ((policy, _unrecorded(policy, lives_of, instance)) for policy in unnamed)
 
 
 def _unrecorded(policy: Policy, lives_of: Mapping[EntityId, Collection[Life]], instance: str) -> Life | None:

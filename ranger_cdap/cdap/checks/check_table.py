@@ -28,12 +28,14 @@ class CheckCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def select_by_hint(self, frames: tuple[str, ...]) -> str | None:
         """Return the row selected by the calling methods: a step of a larger operation, else the nearest."""
-        for table in (self.steps, self.rows):
-            for frame in frames:
-                for verb, methods in table.items():
-                    if frame in methods or _class_of(frame) in methods:
-                        return verb
-        return None
+        found = (
+            verb
+            for table in (self.steps, self.rows)
+            for frame in frames
+            for verb, methods in table.items()
+            if frame in methods or _class_of(frame) in methods
+        )
+        return next(found, None)
 
 
 class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -169,9 +169,9 @@ class ResourceMatcher(msgspec.Struct, frozen=True, gc=False):
 
 def is_dynamic(value: str, options: LevelOptions) -> bool:
     """Return True if Ranger expands the value: it contains an escape character, or both delimiters."""
-    if not options.replace_tokens:
-        return False
-    return options.delimiter_escape in value or (options.delimiter_start in value and options.delimiter_end in value)
+    return options.replace_tokens and (
+        options.delimiter_escape in value or (options.delimiter_start in value and options.delimiter_end in value)
+    )
 
 
 def expand(text: str, options: LevelOptions, tokens: Mapping[str, str]) -> str:

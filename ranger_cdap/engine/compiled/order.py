@@ -43,16 +43,11 @@ def eval_order(policy: Policy, matchers: Iterable[PolicyResourceMatcher], model:
         for item in items:
             users.update(item.users)
             groups.update(item.groups)
-            for access in item.accesses:
-                if access.is_allowed:
-                    accesses.add(access.type)
+            accesses.update(access.type for access in item.accesses if access.is_allowed)
             if item.conditions and (model.deny_enabled or items is policy.policy_items):  # else it is not evaluated
                 conditions += len(item.conditions)
-    discount = 0
-    for name, resource in policy.resources.items():
-        if resource.values and name in model.levels:
-            discount += _level(resource)
-    order = _START - min(_MAX_RESOURCE_DISCOUNT, discount)
+    levels = (one for name, one in policy.resources.items() if one.values and name in model.levels)
+    order = _START - min(_MAX_RESOURCE_DISCOUNT, sum(map(_level, levels)))
     if _expands(matchers):
         order += _EXPANSION
     all_users = policy.is_deny_all_else or USER_MACRO in users or PUBLIC in [group.lower() for group in groups]
@@ -64,11 +59,7 @@ def eval_order(policy: Policy, matchers: Iterable[PolicyResourceMatcher], model:
 
 def _expands(matchers: Iterable[PolicyResourceMatcher]) -> bool:
     """Return True if a level has macros."""
-    for matcher in matchers:
-        for element in matcher.elements:
-            if element.dynamic and element.exact is None:
-                return True
-    return False
+    return any(element.dynamic and element.exact is None for matcher in matchers for element in matcher.elements)
 
 
 def _level(resource: PolicyResource) -> int:

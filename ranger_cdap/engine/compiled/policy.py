@@ -257,9 +257,8 @@ class PolicyCompiler:
 
     def _has_deny_side(self, raw: Mapping[str, Any]) -> bool:
         items, all_else = (raw.get(key) for key in _DENY_KEYS)
-        if all_else is not None and as_boolean(all_else) is not False:
-            return True
-        return self.model.deny_enabled and items is not None and items != []
+        denies_all_else = all_else is not None and as_boolean(all_else) is not False
+        return denies_all_else or (self.model.deny_enabled and items is not None and items != [])
 
     def _readable_resources(self, raw: Mapping[str, Any]) -> tuple[list[PolicyResourceMatcher], bool]:
         additional = raw.get("additionalResources")

@@ -48,30 +48,15 @@ def has_no_issues(policy: Policy, compiler: PolicyCompiler) -> bool:
     if policy.data_mask_policy_items or policy.row_filter_policy_items:
         return False
     known = compiler.model.known_access_types
-    for items in (policy.policy_items, policy.deny_policy_items, policy.allow_exceptions, policy.deny_exceptions):
-        for item in items:
-            if item.conditions:
-                return False
-            for access in item.accesses:
-                if access.type not in known:
-                    return False
-    return True
+    return all(not item.conditions and all(one.type in known for one in item.accesses) for item in policy.items())
 
 
 def has_custom_conditions(policy: Policy, compiler: PolicyCompiler) -> bool:
     """Return True if a factory makes some condition of the policy or of an item."""
     if not compiler.custom:
         return False
-    is_custom = compiler.item_compiler.is_custom
-    for condition in policy.conditions:
-        if is_custom(condition):
-            return True
-    for items in (policy.policy_items, policy.deny_policy_items, policy.allow_exceptions, policy.deny_exceptions):
-        for item in items:
-            for condition in item.conditions:
-                if is_custom(condition):
-                    return True
-    return False
+    of_items = (condition for item in policy.items() for condition in item.conditions)
+    return any(map(compiler.item_compiler.is_custom, (*policy.conditions, *of_items)))
 
 
 def _item_issues(item: PolicyItem, place: str, compiler: PolicyCompiler) -> Iterator[PolicyIssue]:

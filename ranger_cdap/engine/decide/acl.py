@@ -75,10 +75,12 @@ def named_principals_of(
     policies: Iterable[CompiledPolicy], privileged: Privileged, definitions: RoleTable
 ) -> NamedPrincipals:
     """Return the principals that policy items name, the users of named roles, and the super users and super groups."""
-    principals: set[str] = set()
-    for policy in policies:
-        for item in (*policy.deny, *policy.deny_exceptions, *policy.allow, *policy.allow_exceptions):
-            principals |= item.principals
+    principals = {
+        principal
+        for policy in policies
+        for item in (*policy.deny, *policy.deny_exceptions, *policy.allow, *policy.allow_exceptions)
+        for principal in item.principals
+    }
     users, groups, roles = (
         frozenset(n[2:] for n in principals if n.startswith(prefix)) for prefix in ("u:", "g:", "r:")
     )

@@ -37,10 +37,8 @@ class PrefixTests(Generic[_T]):
     @property
     def is_crowded(self) -> bool:
         """Return True if one decision may find or test a crowd."""
-        if self._size <= cost.MAX_CROWD:
-            return False
-        return (
-            max(len(tested) for by_prefix in self._by_length.values() for tested in by_prefix.values()) > cost.MAX_CROWD
+        return self._size > cost.MAX_CROWD and any(
+            len(tested) > cost.MAX_CROWD for by_prefix in self._by_length.values() for tested in by_prefix.values()
         )
 
     def collect(self, values: tuple[Value, ...], folded: tuple[str, ...], tokens: Tokens, found: set[_T]) -> None:
@@ -87,11 +85,13 @@ class PrefixTests(Generic[_T]):
 
     def pairs(self) -> Iterator[tuple[_T, Rest]]:
         """Yield each entry with its levels to be tested, once."""
-        for length, by_prefix in self._by_length.items():
-            for prefix, tested in by_prefix.items():
-                for entry, rest in tested:
-                    if (length, prefix) == min((len(p), p) for p in _prefixes(rest, self._level)):
-                        yield entry, rest
+        return (
+            (entry, rest)
+            for length, by_prefix in self._by_length.items()
+            for prefix, tested in by_prefix.items()
+            for entry, rest in tested
+            if (length, prefix) == min((len(p), p) for p in _prefixes(rest, self._level))
+        )
 
     def _copy(self) -> PrefixTests[_T]:
         new: PrefixTests[_T] = PrefixTests.__new__(PrefixTests)

@@ -196,7 +196,9 @@ def is_empty(policies: PolicyRepository) -> bool:
 
 def _pairs(entries: Iterable[PolicyEntry]) -> Iterator[tuple[PolicyEntry, PolicyResourceMatcher]]:
     """Yield the entries that the index can find, with each of their resources."""
-    for entry in entries:
-        if not (entry.covers_subtree or entry.costly):
-            for resource in entry.resources:
-                yield entry, resource
+    return (
+        (entry, resource)
+        for entry in entries
+        if not (entry.covers_subtree or entry.costly)
+        for resource in entry.resources
+    )

@@ -7,7 +7,7 @@ downloaded policy is as it is, and never read so: a plugin of Ranger's takes `RE
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -102,13 +102,14 @@ def as_saved(policy: Json, access_types: Collection[str]) -> tuple[Json, tuple[s
     found, said = dict(policy), dict[str, None]()
     if isinstance(resources := policy.get("resources"), dict):
         found["resources"] = _levels(resources, said)
-    if isinstance(more := policy.get("additionalResources"), list):
-        found["additionalResources"] = [_levels(one, said) if isinstance(one, dict) else one for one in more]
-    for name in _ITEM_LISTS:
-        if isinstance(items := policy.get(name), list):
-            found[name] = [_item(one, names, said) if isinstance(one, dict) else one for one in items]
-    if isinstance(schedules := policy.get("validitySchedules"), list):
-        found["validitySchedules"] = [_schedule(one) if isinstance(one, dict) else one for one in schedules]
+    rules: dict[str, Callable[[Json], Json]] = {
+        "additionalResources": lambda one: _levels(one, said),
+        **dict.fromkeys(_ITEM_LISTS, lambda one: _item(one, names, said)),
+        "validitySchedules": _schedule,
+    }
+    for name, as_kept in rules.items():
+        if isinstance(rows := policy.get(name), list):
+            found[name] = [as_kept(one) if isinstance(one, dict) else one for one in rows]
     if isinstance(labels := policy.get("policyLabels"), list) and any(labels):
         found["policyLabels"] = sorted({label for label in labels if label and isinstance(label, str)}, key=utf16_key)
     return found, tuple(said)

@@ -39,10 +39,7 @@ def portable(policy: Mapping[str, Any]) -> Json:
     """Return the transferred part of a policy: all editable members, without defaults."""
     kept = {name: value for name, value in policy.items() if name not in _OF_THE_SERVER}
     reduced: Json = _reduced({name: value for name, value in kept.items() if name not in _RESOURCES})
-    for name, read in _RESOURCES.items():
-        if kept.get(name):
-            reduced[name] = read(kept[name])
-    return reduced
+    return reduced | {name: read(kept[name]) for name, read in _RESOURCES.items() if kept.get(name)}
 
 
 def plan(wanted: Sequence[Json], there: Sequence[Json]) -> tuple[Step, ...]:

@@ -77,9 +77,8 @@ def holds_deltas(policies: bytes) -> bool:
     Raises:
         PolicySetError: it is unreadable.
     """
-    if bytes(_envelope(policies).policy_deltas) == bytes(_NULL):
-        return False
-    return not decode_service_policies(policies).policies
+    has_deltas = bytes(_envelope(policies).policy_deltas) != bytes(_NULL)
+    return has_deltas and not decode_service_policies(policies).policies
 
 
 def _envelope(policies: bytes) -> _Envelope:

@@ -102,12 +102,12 @@ def _operation(route: ApiRoute, schema_of: Mapping[Any, Any]) -> dict[str, Any]:
 
 def _answers(route: ApiRoute, schema_of: Mapping[Any, Any], example: Mapping[str, Any]) -> dict[int, Any]:
     schema = {"type": "string"} if route.gives is None else schema_of[route.gives]
-    statuses = {200: _answer(200, _content(route.content_type, schema, example.get("answer")))}
+    answer = _content(route.content_type, schema, example.get("answer"))
     errors = {*_BY_EVERY_ROUTE, *route.also}
     errors.update(_BY_ROUTES_WITH_ROLES if route.roles else ())
     errors.update(_BY_ROUTES_WITH_BODIES if route.takes is not None else ())
-    for status in errors:
-        statuses[status] = _answer(status, _error_content(route, status, schema_of))
+    refusals = {status: _answer(status, _error_content(route, status, schema_of)) for status in errors}
+    statuses = {200: _answer(200, answer)} | refusals
     if route.roles:
         statuses[401]["headers"]["WWW-Authenticate"] = {"required": True, "schema": {"type": "string"}}
     return statuses

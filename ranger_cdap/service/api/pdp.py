@@ -237,9 +237,10 @@ def _answered(call: HandlerCall, decider: ServiceDecider, accesses: Sequence[_Ch
 
 def _permission(checked: _CheckedAccess, permission: str, decided: Iterator[Decided]) -> PermissionResult:
     """Return the result of a permission, from the next decisions, one per resource."""
-    found = {}
-    for name, (decision, _) in zip(checked.resources, islice(decided, len(checked.resources)), strict=True):
-        found[name] = AccessResult(decision=pdp_decision_of(decision), policy=policy_info(decision))
+    found = {
+        name: AccessResult(decision=pdp_decision_of(decision), policy=policy_info(decision))
+        for name, (decision, _) in zip(checked.resources, islice(decided, len(checked.resources)), strict=True)
+    }
     _, access = deciding((access.decision, access) for access in found.values())
     below = {name: ResultInfo(access=each) for name, each in found.items()} if checked.has_sub_resources else None
     return PermissionResult(permission=permission, access=access, sub_resources=below)

@@ -216,9 +216,9 @@ class RoleForwarder:
         return ", ".join(named)
 
     def _is_of_this_service(self, book: RoleBook, name: str) -> bool:
-        if is_made(book.roles[name], self._service):
-            return True
-        return any(policy is not None for policy in policies_naming(self._rights.engine(), name))
+        return is_made(book.roles[name], self._service) or any(
+            policy is not None for policy in policies_naming(self._rights.engine(), name)
+        )
 
 
 def _counted(number: int) -> str:

@@ -75,9 +75,8 @@ def lines(profile: Profile, kind: str | None = None) -> list[OperationText]:
 
 def _uncovered(profile: Profile) -> Iterator[str]:
     """Yield the operations that CDAP asks for and neither the profile nor its document has."""
-    for name, row in uncovered_rows().items():
-        if row.entity in entity_types() and name not in profile.rows:
-            yield name
+    rows = uncovered_rows().items()
+    return (name for name, row in rows if row.entity in entity_types() and name not in profile.rows)
 
 
 def differing(profile: Profile, other: Profile) -> Iterator[OperationText]:

@@ -11,10 +11,12 @@ from ranger_cdap.tools.policies.lint import LintCode, LintFinding
 
 def never_in_zone(view: EngineView) -> Iterator[LintFinding]:
     """Yield a finding for each policy outside zones on resources inside one, and for each of a zone on others."""
-    for zone, repository in (*view.zones.items(), (UNZONED, view.default)):
-        for entry in filter(_is_certain, repository.all()):
-            if message := without_effect(zone, entry.resources, view.zone_table):
-                yield LintFinding(entry.id, entry.name, "resources", LintCode.NEVER_IN_ZONE, message)
+    return (
+        LintFinding(entry.id, entry.name, "resources", LintCode.NEVER_IN_ZONE, message)
+        for zone, repository in (*view.zones.items(), (UNZONED, view.default))
+        for entry in filter(_is_certain, repository.all())
+        if (message := without_effect(zone, entry.resources, view.zone_table))
+    )
 
 
 def _is_certain(entry: PolicyEntry) -> bool:

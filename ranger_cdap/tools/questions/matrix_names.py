@@ -53,9 +53,11 @@ def named_people(book: PolicyIndex, namespace: EntityId) -> tuple[set[str], set[
 
 
 def _about(book: PolicyIndex, namespace: str) -> Iterator[tuple[Policy, Mapping[str, PolicyResource]]]:
-    for policy in book.policies.values():
-        for resources in _within((policy.resources, *policy.additional_resources), namespace):
-            yield policy, resources
+    return (
+        (policy, resources)
+        for policy in book.policies.values()
+        for resources in _within((policy.resources, *policy.additional_resources), namespace)
+    )
 
 
 def _within(

@@ -66,9 +66,8 @@ def _without(carriers: Iterable[Carrier], gone: list[AdminTaggedResource]) -> tu
 
 def _same(one: AdminTaggedResource, other: AdminTaggedResource) -> bool:
     """Compare by guid, or by the values of all levels in any order."""
-    if other.guid and one.guid == other.guid:
-        return True
-    return bool(other.resource_elements) and _content(one) == _content(other)
+    has_same_guid = bool(other.guid) and one.guid == other.guid
+    return has_same_guid or (bool(other.resource_elements) and _content(one) == _content(other))
 
 
 def _content(resource: AdminTaggedResource) -> dict[str, Any]:

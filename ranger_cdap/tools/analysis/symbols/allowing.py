@@ -130,12 +130,9 @@ def earlier(
     space: PolicySpace, source: AccessSource, entries: Iterable[PolicyEntry], rank: dict[int, int], own: int
 ) -> Formula:
     """Return that no item of the given policies before this one allows alone."""
-    found: list[Formula] = []
-    for entry in entries:
-        if rank.get(id(entry), own) < own:
-            rulings = space.rulings_of(entry, source.region.path, source.access)
-            found += (ruling.allows for ruling in rulings)
-    return negated(any_of(found))
+    before = (entry for entry in entries if rank.get(id(entry), own) < own)
+    rulings = (ruling for entry in before for ruling in space.rulings_of(entry, source.region.path, source.access))
+    return negated(any_of(ruling.allows for ruling in rulings))
 
 
 def before_tag(

@@ -71,9 +71,7 @@ class _Node(Generic[_T]):
         if self.any is not None:
             yield self.any
         if element is not None and element.exact is not None:
-            met: dict[int, _Node[_T]] = {}
-            for value in element.exact:
-                met.update((id(node), node) for node in self._exact.get(value, ()))
+            met = {id(node): node for value in element.exact for node in self._exact.get(value, ())}
             yield from met.values()
             yield from (node for other, node in self._patterns if other.exact is None and may_meet(element, other))
             return
