@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.errors import ConfigError, SparkMissing
 from spark_sync.spark.jars import spark_jars
+from spark_sync.spark.spark_errors import spark_errors
 from spark_sync.spark.spark_security import (
     CLOSED,
     authenticate_callbacks,
@@ -69,18 +70,20 @@ def spark_session(settings: SyncSettings, *, master: str = LOCAL_MASTER) -> Iter
 
     Raises:
         SparkMissing: PySpark, Java, or a jar that a source needs is missing.
+        SyncError: a cluster refuses the application.
         ConfigError: Spark on a cluster is open to others, which the settings do not allow.
     """
     require_spark("a run of many events")
     from pyspark.errors import PySparkException
 
     with ExitStack() as stack:
-        try:
-            spark = stack.enter_context(_session(settings, master))
-        except (PySparkException, OSError) as e:
-            raise SparkMissing(
-                f"Spark does not start; is Java 17 on the path or in JAVA_HOME? ({type(e).__name__})"
-            ) from e
+        with spark_errors():
+            try:
+                spark = stack.enter_context(_session(settings, master))
+            except (PySparkException, OSError) as e:
+                raise SparkMissing(
+                    f"Spark does not start; is Java 17 on the path or in JAVA_HOME? ({type(e).__name__})"
+                ) from e
         yield spark
 
 
