@@ -324,6 +324,7 @@ bench: setup $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA)) ## how fast, mea
 	$(BIN)/python -m benchmarks.listed_twice
 	$(BIN)/python -m benchmarks.insights
 	$(BIN)/python -m benchmarks.writer
+	$(BIN)/python -m benchmarks.pending
 	$(BIN)/python -m benchmarks.service
 	$(BIN)/python -m benchmarks.floods
 	$(BIN)/python -m benchmarks.extension

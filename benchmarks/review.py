@@ -77,7 +77,7 @@ def main() -> None:
 def review_basis(policies: int) -> Basis:
     """Return the basis of a review with this many policies, and users in two groups each."""
     users = range(0, USERS, USERS // PEOPLE)
-    people = tuple(ReviewedUser(f"user{n}", frozenset(groups_of(n))) for n in users)
+    people = tuple(ReviewedUser(f"user{n}", frozenset(groups_of(n)), True) for n in users)
     documents = Documents(service_policies(policies), NO_ROLES)
     sent = SentPolicies.of("cdapdev", documents, frozenset(condition_factories(plugin_manager())))
     return Basis("cdap", sent, people, NOW)

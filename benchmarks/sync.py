@@ -5,7 +5,7 @@ of this process, the driver and Spark's Python workers, and say more than second
 Audit messages as CDAP writes them, in the shares of our recording (18 of 100 create or delete an entity, the others
 change metadata), into a ledger whose baseline knows 1,000,000 entities, on `local[2]`. Nothing is sent to Ranger: that
 is `benchmarks.writer`; its planning is not counted. Memory is the maximum of the driver's JVM and this process until
-all events were folded; pending grants are then held by `push` in this process, a kilobyte or two per grant.
+all events were folded.
 """
 
 from __future__ import annotations

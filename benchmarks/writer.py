@@ -12,9 +12,11 @@ little about a real one. `--url` measures a real Ranger Admin instead (the passw
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from benchmarks.ranger import ACCOUNT, INSTANCE, PASSWORD, SERVICE, prepare, server
 from ranger_cdap.cdap.entity import EntityId
@@ -23,7 +25,10 @@ from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSetti
 from ranger_cdap.errors import ConflictingChange
 from ranger_cdap.ranger.client.connection import AdminConnection
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
+from spark_sync.grants.plan_settings import plan_settings
+from spark_sync.grants.policy_rest import policy_rest
 from spark_sync.grants.push import push
+from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import Life, State
@@ -64,18 +69,26 @@ def timed(what: str, count: int, do: Callable[[], int]) -> float:
 
 
 def pushing(url: str, entities: Iterable[EntityId]) -> int:
-    """Run a push, without the ledger on disk."""
-    ledger = Lives(Life(entity, 1, ACCOUNT, BEGUN, State.PENDING, accesses=ACCESS_TYPES) for entity in entities)
-    found = push(ledger, settings(url))  # type: ignore[arg-type]
-    assert not found.trouble, found.trouble
-    assert all(life.state is State.APPLIED for life in ledger.all.values())
+    """Run a push."""
+    push_all(url, entities, State.PENDING)
     return 0
 
 
 def clear(url: str, entities: Iterable[EntityId]) -> None:
     """Revoke the push's grants, by a push."""
-    gone = (Life(entity, 1, ACCOUNT, BEGUN, State.CLOSING, accesses=ACCESS_TYPES) for entity in entities)
-    push(Lives(gone), settings(url))  # type: ignore[arg-type]
+    push_all(url, entities, State.CLOSING)
+
+
+def push_all(url: str, entities: Iterable[EntityId], state: State) -> None:
+    """Send what a new ledger with a life of each entity in this state has pending."""
+    configured, done = settings(url), list[State]()
+    lives = (Life(entity, 1, ACCOUNT, BEGUN, state, accesses=ACCESS_TYPES) for entity in entities)
+    with tempfile.TemporaryDirectory() as directory, policy_rest(configured) as rest:
+        ledger = DeltaLedger(Path(directory), INSTANCE)
+        ledger.record(LedgerChange(None, life) for life in lives)
+        error = push(ledger, rest, plan_settings(configured), lambda outcome: done.append(outcome.life.state))
+    assert error is None, error
+    assert set(done) <= {State.APPLIED, State.CLOSED}, done
 
 
 def granting(url: str, entities: Iterable[EntityId]) -> int:
@@ -108,21 +121,6 @@ def settings(url: str) -> Settings:
         cdap=CdapSettings(instance=INSTANCE),
         sync=SyncSettings(username=ACCOUNT, password=PASSWORD),
     )
-
-
-class Lives:
-    """In-memory implementation of the part of a ledger that a push uses."""
-
-    def __init__(self, lives: Iterable[Life]) -> None:
-        self.all = {life.entity: life for life in lives}
-
-    def lives(self, states: Collection[State]) -> list[Life]:
-        """As `Ledger.lives`."""
-        return [life for life in self.all.values() if life.state in states]
-
-    def record(self, changes: Iterable[LedgerChange]) -> None:
-        """As `Ledger.record`."""
-        self.all |= {life.entity: life for change in changes for life in change.lives}
 
 
 if __name__ == "__main__":

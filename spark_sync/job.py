@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from ranger_cdap.config import Settings, SyncSettings
 from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.wire.watermark import Watermark
+from spark_sync.changed_lives import ChangedLives
 from spark_sync.grants.observe import observe
-from spark_sync.grants.plan import PlanSettings, plan
+from spark_sync.grants.plan import Plan, PlanSettings
 from spark_sync.grants.plan_settings import configured_name, plan_settings
 from spark_sync.grants.policy_rest import PolicyRest, held_rest, policy_rest
 from spark_sync.grants.push import SENDING, push
 from spark_sync.grants.ranger_names import RangerNames
 from spark_sync.grants.rights_of_others import shown_rights
-from spark_sync.grants.writer import StepOutcome
 from spark_sync.grants.zones import all_policies, zones_of
 from spark_sync.ingest.ingestion import Ingestion
 from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -26,7 +26,7 @@ from spark_sync.ledger.grant_terms import OutdatedGrants, counts_of, outdated_gr
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger import Baseline, History, LedgerChange, Scope
 from spark_sync.ledger.ledger_version import note_versions, verify
-from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, UNDECIDED_STATES, State
+from spark_sync.ledger.life import PUSH_STATES, UNDECIDED_STATES, State
 from spark_sync.notify import notify
 from spark_sync.reconcile.confirmation_round import confirm_round
 from spark_sync.reconcile.lost_ledger import compare
@@ -97,11 +97,11 @@ def run_once(
             return RunReport(
                 tuple(reports),
                 silent=known.silent,
-                planned=tuple(plan(ledger.lives(PUSH_STATES), planning)),
+                planned=Plan(partial(ledger.pages, PUSH_STATES), planning),
                 counts=counts_of(ledger.grant_groups()),
                 outdated=_outdated(ledger, planning),
             )
-        outcomes, went_back, error = list[StepOutcome](), "", None
+        changed, went_back, error = ChangedLives(), "", None
         with policy_rest(settings, ranger) as unguarded:
             rest = held_rest(unguarded, held)
             zones = cache(partial(zones_of, planning, rest))
@@ -118,11 +118,9 @@ def run_once(
             if ledger.compared == before:
                 progress(SENDING)
                 with removal_audit(settings, now=now) as audited:
-                    pushed = push(ledger, rest, planning, zones=zones, audited=audited, progress=progress)
-                outcomes, error = pushed.outcomes, pushed.error or error
-        granted = tuple(outcome.life for outcome in outcomes if outcome.life.state is State.APPLIED)
-        revoked = tuple(outcome.step.life for outcome in outcomes if outcome.revoked)
-        notified = notify(settings) if granted or revoked or went_back else ()
+                    stopped = push(ledger, rest, planning, changed.add, zones=zones, audited=audited, progress=progress)
+                error = stopped or error
+        notified = notify(settings) if changed.granted or changed.revoked or went_back else ()
         if sync.confirm.url:
             # After the grants, which need not wait for CDAP; answers are folded once everything before them is read.
             progress("asking CDAP what exists")
@@ -135,24 +133,14 @@ def run_once(
         if ledger.compared == before:
             ledger.compared = ledger.marks()
         counts = counts_of(ledger.grant_groups())
+        for page in ledger.pages((State.BLOCKED,)) if counts[State.BLOCKED] else ():
+            changed.waiting.extend(page)
+        changed.waiting.extend(shown_rights(ledger) if counts[State.CLOSED] else ())
         return RunReport(
             sources=tuple(reports),
-            granted=granted,
-            revoked=revoked,
-            waiting=(
-                *(
-                    life
-                    for _, life, *_ in outcomes
-                    if life.state not in (State.APPLIED, State.CLOSED, State.KNOWN, State.BLOCKED)
-                ),
-                *(ledger.lives((State.BLOCKED,)) if counts[State.BLOCKED] else ()),
-                *(
-                    life
-                    for _, life, *_ in outcomes
-                    if life.state is State.CLOSED and life.reason and RIGHTS_LEFT not in life.reason
-                ),
-                *(shown_rights(ledger) if counts[State.CLOSED] else ()),
-            ),
+            granted=changed.granted,
+            revoked=changed.revoked,
+            waiting=changed.waiting,
             counts=counts,
             outdated=_outdated(ledger, planning),
             error=error,

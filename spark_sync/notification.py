@@ -51,7 +51,7 @@ class NotifyResult:
     """The result for the decision service at `url`; without a problem, it downloads the policies now."""
 
     url: str
-    problem: NotifyProblem | None = None
+    problem: NotifyProblem | None
 
     def __str__(self) -> str:
         if self.problem is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from spark_sync.notification import NotifyResult, check_notify, notify
 
@@ -12,11 +13,11 @@ __all__ = ["NotifyLog", "NotifyResult", "check_notify", "notify"]
 logger = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, slots=True)
 class NotifyLog:
     """Log of notifications over several runs: a problem when it begins or changes, and its end."""
 
-    def __init__(self) -> None:
-        self._problems: dict[int, str] = {}
+    _problems: dict[int, str] = field(default_factory=dict)
 
     def add(self, results: Iterable[NotifyResult]) -> None:
         """Log the differences from the results before; none if nothing was sent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ class RunReport:
     """Result of a run. `granted`, `revoked`: changes in Ranger. `waiting`: unsettled lives of this run, and
     all blocked ones, and closed ones on whose entities others have rights, each with a reason.
 
-    `planned`: the steps that a dry run did not send.
+    `planned`: the steps that a dry run did not send, planned anew whenever they are asked for.
     `silent`: sources whose decision service lags so far behind that the hold-back applied.
     `counts`: the ledger after the run, by state. `outdated`: grants by former settings, which `sync regrant` changes.
     `error`: why the push stopped early, `None` if it did not. `notified`: the decision
@@ -31,10 +31,10 @@ class RunReport:
     """
 
     sources: tuple[SourceReport, ...]
-    granted: tuple[Life, ...] = ()
-    revoked: tuple[Life, ...] = ()
-    waiting: tuple[Life, ...] = ()
-    planned: tuple[Step, ...] = ()
+    granted: Collection[Life] = ()
+    revoked: Collection[Life] = ()
+    waiting: Collection[Life] = ()
+    planned: Iterable[Step] = ()
     silent: tuple[str, ...] = ()
     counts: Mapping[State, int] = field(default_factory=dict)
     outdated: OutdatedGrants | None = None

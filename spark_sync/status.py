@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ranger_cdap.config import Settings
 from spark_sync.grants.observe import Observation
@@ -44,16 +44,16 @@ class StatusReport:
     now: int
     counts: Mapping[State, int]
     baseline: int | None
-    journal_lost: bool = False
-    waiting: tuple[Life, ...] = ()
-    newest: int | None = None
-    held_back: int = 0
-    ahead: int = 0
-    clocks_ahead: tuple[str, ...] = ()
-    silent: tuple[str, ...] = ()
-    dead_letters: int = 0
-    outdated: OutdatedGrants | None = None
-    observation: Observation = field(default_factory=Observation)
+    journal_lost: bool
+    waiting: tuple[Life, ...]
+    newest: int | None
+    held_back: int
+    ahead: int
+    clocks_ahead: tuple[str, ...]
+    silent: tuple[str, ...]
+    dead_letters: int
+    outdated: OutdatedGrants | None
+    observation: Observation
 
     @property
     def lag(self) -> int | None:

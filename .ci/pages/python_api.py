@@ -30,7 +30,6 @@ _MODULES: Final = {
 }
 _INTERNAL: Final = {"Authorizer.decider"}
 _WIDTH: Final = 110
-_OF_EVERY_CLASS: Final = {"__enter__", "__exit__"}
 
 
 def page() -> str:
@@ -69,15 +68,15 @@ def _member(module: ModuleType, name: str) -> Iterator[str]:
 def _class(name: str, found: type) -> Iterator[str]:
     yield from _text(found)
     fields = getattr(found, "__struct_fields__", ()) or getattr(found, "__dataclass_fields__", ())
-    if fields:
+    shown = [field for field in fields if not field.startswith("_") and f"{name}.{field}" not in _INTERNAL]
+    if shown:
         hints = {name: hint for kind in reversed(found.__mro__) for name, hint in inspect.get_annotations(kind).items()}
-        yield from (*(f"- `{field}: {hints.get(field, '?')}`" for field in fields if not field.startswith("_")), "")
+        yield from (*(f"- `{field}: {hints.get(field, '?')}`" for field in shown), "")
     if issubclass(found, Enum):
         yield from (*(f"- `{one.name}`: `{one.value}`" for one in found), "")
         return
     for member, value in sorted(vars(found).items()):
-        public = not member.startswith("_") and f"{name}.{member}" not in _INTERNAL
-        if not public or member in fields or member in _OF_EVERY_CLASS:
+        if member.startswith("_") or member in fields:
             continue
         if isinstance(value, property):
             yield from (f"#### `{name}.{member}`", "", *_text(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ranger_cdap.audit.record import Auditable
@@ -26,6 +26,7 @@ class _PendingRecords:
     failed: str = ""
 
 
+@dataclass(eq=False)
 class GroupCommit:
     """Writer for many threads: its own thread commits all waiting records together.
 
@@ -33,11 +34,13 @@ class GroupCommit:
     records are not retried. At most `capacity` records wait, or those of one caller.
     """
 
-    def __init__(self, sink: AuditSink, *, capacity: int, patience: float = PATIENCE_SECONDS) -> None:
-        self._sink = sink
-        self._capacity = capacity
-        self._patience = patience
-        self._closed = False
+    sink: AuditSink
+    _: KW_ONLY
+    capacity: int
+    patience: float = PATIENCE_SECONDS
+    _closed: bool = False
+
+    def __post_init__(self) -> None:
         self.after_fork()
         restart_after_fork(self)
 
@@ -59,12 +62,12 @@ class GroupCommit:
             if self._closed:
                 raise AuditSinkError("the audit is closed")
             wait = sum(len(waiting.records) for waiting in self._waiting)
-            if wait and wait + len(records) > self._capacity:
+            if wait and wait + len(records) > self.capacity:
                 raise AuditSinkError("too many audit records wait for the disk")
             self._waiting.append(mine)
             self._start()
             self._changed.notify()
-        if not mine.done.wait(self._patience) and self._withdrawn(mine):
+        if not mine.done.wait(self.patience) and self._withdrawn(mine):
             raise AuditSinkError("the disk of the audit file does not respond")
         if mine.failed:
             raise AuditSinkError(mine.failed)
@@ -77,7 +80,7 @@ class GroupCommit:
         if self._thread is not None:
             self._thread.join(timeout)
         if self._thread is None or not self._thread.is_alive():
-            self._sink.close()
+            self.sink.close()
 
     def _start(self) -> None:
         if self._thread is None:
@@ -106,7 +109,7 @@ class GroupCommit:
         """Return the reason why the sink does not have the records; empty if it has."""
         failed = ""
         try:
-            self._sink.write([waiting.record() for waiting in records])
+            self.sink.write([waiting.record() for waiting in records])
         except Exception as e:  # whatever fails, this thread must live and nothing may count as written
             failed = reason(e) if isinstance(e, OSError) else type(e).__name__
         if failed and not self._fails:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import filelock
 
 
+@dataclass(eq=False, slots=True)
 class HeldFiles:
     """The files that this process holds, oldest first; used by one thread at a time."""
 
-    def __init__(self) -> None:
-        self._locks: dict[Path, filelock.FileLock] = {}
+    _locks: dict[Path, filelock.FileLock] = field(default_factory=dict)
 
     @property
     def paths(self) -> tuple[Path, ...]:

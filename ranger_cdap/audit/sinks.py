@@ -27,19 +27,16 @@ class AuditSink(Protocol):
 
 SinkFactory = Callable[[Settings], AuditSink]
 _FILE_BYTES: Final = 100_000_000
+_records = logging.getLogger("ranger_cdap.audit.records")
 
 
 class LogSink:
     """Sink that logs each record as one line of JSON to `ranger_cdap.audit.records`, level INFO."""
 
-    def __init__(self) -> None:
-        self._log = logging.getLogger("ranger_cdap.audit.records")
-        self._encode = msgspec.json.Encoder().encode
-
     def write(self, records: Sequence[AuditRecord]) -> None:
         """Log each record; JSON escapes line breaks, so a hostile name cannot forge a line."""
         for record in records:
-            self._log.info("%s", self._encode(record).decode())
+            _records.info("%s", msgspec.json.encode(record).decode())
 
     def close(self) -> None:
         """Do nothing; there is nothing to release."""

@@ -17,7 +17,7 @@ from ranger_cdap.audit import (
     record_of,
 )
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
-from ranger_cdap.engine import AS_GIVEN, NO_POLICY, Decision, NameTransformation, UncertainName
+from ranger_cdap.engine import NO_POLICY, Decision, NameTransformation, UncertainName
 
 _UNDECIDED: Final = Decision(allowed=False, determined=False, audited=True)
 
@@ -32,7 +32,7 @@ class CheckOrigin(msgspec.Struct, frozen=True):
     service: AuditedService
     time: int
     client_ip: str | None
-    names: NameTransformation = AS_GIVEN
+    names: NameTransformation
 
     def user(self, person: str) -> str:
         """Return the name that a user is recorded by; an uncertain name as it is given."""

@@ -32,6 +32,7 @@ class Partition:
     refused: tuple[Answer, ...]
 
 
+@dataclass(eq=False, repr=False)
 class Authorizer(Closing):
     """Authorizer of CDAP operations by Ranger policies; safe to share between threads.
 
@@ -41,8 +42,8 @@ class Authorizer(Closing):
     sent to another process.
     """
 
-    def __init__(self, decider: Decider) -> None:
-        self._decider = decider
+    decider: Decider
+    """It is shared with other parts of this package, and may change with any release."""
 
     @classmethod
     def open(cls, settings: Settings | None = None, *, refresh_in_background: bool = True) -> Self:
@@ -85,14 +86,9 @@ class Authorizer(Closing):
             raise InvalidInput(f"`{policies}` cannot be used: {e}") from None
 
     @property
-    def decider(self) -> Decider:
-        """Return the decider, shared with other parts of this package; it may change with any release."""
-        return self._decider
-
-    @property
     def snapshot(self) -> Snapshot:
         """Return the policies in effect and how fresh they are."""
-        return self._decider.snapshot
+        return self.decider.snapshot
 
     def check(
         self,
@@ -127,9 +123,9 @@ class Authorizer(Closing):
         Raises:
             InvalidInput: as `check`, for any of them; then none is answered.
         """
-        profile = self._decider.config.profile
+        profile = self.decider.config.profile
         rows = [(profile.operation(operation), entity) for operation, entity in questions]
-        return self._decider.check_rows(user, groups, rows, context=context, client_ip=client_ip)
+        return self.decider.check_rows(user, groups, rows, context=context, client_ip=client_ip)
 
     def explain(
         self,
@@ -145,8 +141,8 @@ class Authorizer(Closing):
         Raises:
             InvalidInput: as `check`.
         """
-        row = self._decider.config.profile.operation(operation)
-        return self._decider.evaluate_rows(user, groups, [(row, entity)], context=context)[0]
+        row = self.decider.config.profile.operation(operation)
+        return self.decider.evaluate_rows(user, groups, [(row, entity)], context=context)[0]
 
     def partition(self, user: str, groups: Collection[str], operation: str, entities: Iterable[EntityId]) -> Partition:
         """Split entities into those the user may perform the operation on, and the answers for the others; audited.
@@ -170,7 +166,7 @@ class Authorizer(Closing):
         Raises:
             InvalidInput: as `check`.
         """
-        config = self._decider.config
+        config = self.decider.config
         return plan(config.profile.operation(operation), entity, user, config.with_master(context), config.options)
 
     def visible(self, user: str, groups: Collection[str], entities: Iterable[EntityId]) -> list[EntityId]:
@@ -180,7 +176,7 @@ class Authorizer(Closing):
             InvalidEntity: one of them has parts that CDAP does not allow.
         """
         checked = list(map(verified, entities))
-        visibilities = self._decider.visibility_of(user, groups, checked, see_row)
+        visibilities = self.decider.visibility_of(user, groups, checked, see_row)
         return [entity for entity, visibility in zip(checked, visibilities, strict=True) if visibility.visible]
 
     def who(self, entity: EntityId) -> ResourceAccess:
@@ -192,8 +188,8 @@ class Authorizer(Closing):
             InvalidEntity: it has parts that CDAP does not allow.
             NotReady: there are no policies.
         """
-        resource = to_resource(verified(entity), self._decider.config.instance)
-        return review_engine(self.snapshot, self._decider.now()).who_can(resource)
+        resource = to_resource(verified(entity), self.decider.config.instance)
+        return review_engine(self.snapshot, self.decider.now()).who_can(resource)
 
     def refresh(self, *, wait: bool = True, at_least: int | None = None, timeout: float = 10.0) -> Snapshot:
         """Download changes from Ranger Admin and return the policies then in effect; without `wait`, request that soon.
@@ -209,7 +205,7 @@ class Authorizer(Closing):
             RangerCdapError: the download failed: a subclass by the cause.
             InvalidInput: without `wait`, and policies are not refreshed in the background.
         """
-        policies = self._decider.policies
+        policies = self.decider.policies
         if not wait:
             if at_least is None or not self.snapshot.has(at_least):
                 policies.request_refresh()
@@ -222,7 +218,7 @@ class Authorizer(Closing):
         From then on every operation is denied, without an audit record: `ready` of the answers is false. In a forked
         process this closes nothing of its parent; one that ends by `os._exit` must be closed before.
         """
-        self._decider.close()
+        self.decider.close()
 
     def __reduce__(self) -> str:
         """Refuse to be pickled."""

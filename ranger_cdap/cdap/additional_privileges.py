@@ -57,7 +57,7 @@ class AdditionalPrivilege(msgspec.Struct, frozen=True):
     actions: tuple[str, ...]
     entity: EntityId | EntityPattern
     asked: tuple[AskedCheck, ...]
-    requirements: tuple[str, ...] = ()
+    requirements: tuple[str, ...]
 
     @property
     def recorded(self) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class Missing(msgspec.Struct, frozen=True):
     person: str
     actions: tuple[str, ...]
     entity: EntityId | EntityPattern
-    capacity: str = "requesting"
+    capacity: str
 
     def __str__(self) -> str:
         who = self.person if self.capacity == "requesting" else f"{self.person} ({CAPACITIES[self.capacity]})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -107,10 +107,13 @@ class Invocation:
         sys.stdout.write("\n")
 
     def print_json_by_line(self, document: Mapping[str, Any]) -> None:
-        """Print one JSON document in which each element of a list has a line of its own."""
+        """Print one JSON document in which each element of a list, or iterator, has a line of its own."""
         self.has_answered = True
-        texts = ((json.dumps(key), _lines(value)) for key, value in document.items())
-        sys.stdout.write("{" + ",".join(f"\n{key}: {text}" for key, text in texts) + "\n}\n")
+        sys.stdout.write("{")
+        for n, (key, value) in enumerate(document.items()):
+            sys.stdout.write(f"{',' if n else ''}\n{json.dumps(key)}: ")
+            sys.stdout.writelines(_lines(value))
+        sys.stdout.write("\n}\n")
 
     def show(self, document: Any, lines: Iterable[object]) -> None:
         """Print an answer: the document with `--json`, else the lines."""
@@ -134,8 +137,10 @@ class Invocation:
             self.console.print(table)
         click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
-    def print_first(self, columns: list[str], rows: Iterable[list[str]], kind: str = "") -> None:
+    def print_first(self, columns: list[str], rows: Iterable[list[str]], kind: str = "") -> int:
         """Print a table of the first rows of each kind, which the first column names, and how many more there are.
+
+        Return the number of all rows; without any it prints nothing.
 
         Args:
             kind: that of all rows, if the first column names none.
@@ -145,20 +150,27 @@ class Invocation:
             found[kind or row[0]] += 1
             if self.shows_all or found[kind or row[0]] <= FIRST:
                 shown.append(row)
-        self.print_table(columns, shown)
+        if shown:
+            self.print_table(columns, shown)
         left = [f"{count - FIRST:,} more {name}" for name, count in found.items() if count > FIRST]
         if left and not self.shows_all:
             self.console.print(f"and {', '.join(left)}: `--all` prints them")
+        return found.total()
 
     def print_tree(self, tree: Tree) -> None:
         """Print a tree for people; on a terminal long lines are wrapped, and none is cut."""
         self.console.print(tree, soft_wrap=False)
 
 
-def _lines(value: Any) -> str:
-    if isinstance(value, list) and value:
-        return "[" + ",".join(f"\n{json.dumps(each, default=str)}" for each in value) + "\n]"
-    return json.dumps(value, default=str)
+def _lines(value: Any) -> Iterator[str]:
+    if not isinstance(value, list | Iterator):
+        yield json.dumps(value, default=str)
+        return
+    yield "["
+    n = -1
+    for n, each in enumerate(value):
+        yield f"{',' if n else ''}\n{json.dumps(each, default=str)}"
+    yield "]" if n < 0 else "\n]"
 
 
 class _Visible(Console):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, TypeVar
 
@@ -77,13 +78,13 @@ def trace_headers() -> Mapping[str, str]:
     return {"traceparent": f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & 3:02x}"}
 
 
+@dataclass(eq=False, slots=True)
 class BoundedBody:
     """Body of a response, up to a size."""
 
-    def __init__(self, settings: ClientSettings) -> None:
-        self._settings = settings
-        self._read = 0
-        self._pieces: list[bytes] = []
+    settings: ClientSettings
+    _read: int = 0
+    _pieces: list[bytes] = field(default_factory=list)
 
     def add(self, piece: bytes) -> None:
         """Add a piece.
@@ -92,8 +93,8 @@ class BoundedBody:
             FailedAttempt: the body exceeds the limit.
         """
         self._read += len(piece)
-        if self._read > (most := self._settings.max_response):
-            raise FailedAttempt(UnexpectedReply(f"the response of `{self._settings.url}` exceeds {most} bytes"))
+        if self._read > (most := self.settings.max_response):
+            raise FailedAttempt(UnexpectedReply(f"the response of `{self.settings.url}` exceeds {most} bytes"))
         self._pieces.append(piece)
 
     def response(self, received: httpx.Response) -> ServiceResponse:

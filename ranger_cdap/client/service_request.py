@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final, Generic, Literal, NoReturn, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -42,8 +42,11 @@ _OK: Final = frozenset({HTTPStatus.OK.value})
 _OK_OR_NOT_READY: Final = frozenset({HTTPStatus.OK.value, HTTPStatus.SERVICE_UNAVAILABLE.value})
 
 
-def _no_truth(reply: object) -> NoReturn:
-    raise TypeError(f"`{type(reply).__name__}` holds several decisions and has no truth value; read each of them")
+class _NoTruth:
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"`{type(self).__name__}` holds several decisions and has no truth value; read each of them")
 
 
 # Fields that a newer service adds are ignored.
@@ -54,11 +57,8 @@ class CheckDecision(EnforceReply, frozen=True, forbid_unknown_fields=False):
         return self.allowed
 
 
-class VisibilityDecisions(VisibleReply, frozen=True, forbid_unknown_fields=False):
+class VisibilityDecisions(_NoTruth, VisibleReply, frozen=True, forbid_unknown_fields=False):
     """Visibility of each entity, in the order of the request; it has no truth value."""
-
-    def __bool__(self) -> bool:
-        _no_truth(self)
 
 
 class EvaluationDecision(EvaluationResponse):
@@ -68,13 +68,10 @@ class EvaluationDecision(EvaluationResponse):
         return self.decision
 
 
-class EvaluationDecisions(msgspec.Struct):
+class EvaluationDecisions(_NoTruth, msgspec.Struct):
     """Decisions in the order of the request; it has no truth value."""
 
     evaluations: list[EvaluationDecision]
-
-    def __bool__(self) -> bool:
-        _no_truth(self)
 
 
 class AccessDecision(AuthzResult):
@@ -84,11 +81,8 @@ class AccessDecision(AuthzResult):
         return self.decision is PdpDecision.ALLOW
 
 
-class AccessDecisions(MultiAuthzResult):
+class AccessDecisions(_NoTruth, MultiAuthzResult):
     """Decisions of the Policy Decision Point, in the order of the request; it has no truth value."""
-
-    def __bool__(self) -> bool:
-        _no_truth(self)
 
 
 class Liveness(Live):

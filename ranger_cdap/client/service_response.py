@@ -44,9 +44,9 @@ class ServiceResponse:
 
     status: int
     body: bytes
-    content_type: str = ""
-    content_encoding: str = ""
-    request_id: str = ""
+    content_type: str
+    content_encoding: str
+    request_id: str
 
 
 class _ErrorMessage(msgspec.Struct):

@@ -87,8 +87,8 @@ class Configuration(msgspec.Struct, frozen=True):
 
     settings: Settings
     origins: Mapping[str, str]
-    not_used: tuple[NotUsed, ...] = ()
-    exposed: tuple[Path, ...] = ()
+    not_used: tuple[NotUsed, ...]
+    exposed: tuple[Path, ...]
 
 
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:

@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Final
 
 from ranger_cdap.service.http.reply import Refused
@@ -22,17 +23,15 @@ MAX_WAIT: Final = 30.0
 """Seconds that a question waits for those of other callers."""
 
 
+@dataclass(eq=False, slots=True)
 class Questions:
     """Runner of the questions of one console; for use by its event loop's thread only."""
 
-    def __init__(
-        self, start_again: Callable[[], None], max_seconds: float = MAX_SECONDS, max_wait: float = MAX_WAIT
-    ) -> None:
-        self._start_again = start_again
-        self._max_seconds = max_seconds
-        self._max_wait = max_wait
-        self._callers: set[str] = set()
-        self._turn = asyncio.Lock()
+    start_again: Callable[[], None]
+    max_seconds: float = MAX_SECONDS
+    max_wait: float = MAX_WAIT
+    _callers: set[str] = field(default_factory=set)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def ask(self, caller: str, command: str, compute: Callable[[], bytes]) -> bytes:
         """Return the answer; `command` answers the same question without these limits.
@@ -45,7 +44,7 @@ class Questions:
             raise Refused(429, "your previous question is still being answered; try again in a moment")
         self._callers.add(caller)
         try:
-            async with asyncio.timeout(self._max_wait):
+            async with asyncio.timeout(self.max_wait):
                 await self._turn.acquire()
             return await self._answer(compute, command)
         except TimeoutError:
@@ -58,17 +57,17 @@ class Questions:
         answer.set_running_or_notify_cancel()
         threading.Thread(target=_run, args=(compute, answer), name="question", daemon=True).start()
         try:
-            async with asyncio.timeout(self._max_seconds):
+            async with asyncio.timeout(self.max_seconds):
                 return await asyncio.wrap_future(answer)
         except TimeoutError:
-            problem = f"takes more than {self._max_seconds:g} s"
+            problem = f"takes more than {self.max_seconds:g} s"
         except MemoryError:
             problem = "needs more memory than the console has"
         finally:
             if answer.done():  # else it goes on, and nothing else begins
                 self._turn.release()
         _log.error("an answer %s; the console starts again", problem)
-        self._start_again()
+        self.start_again()
         raise Refused(503, f"the answer {problem}; narrow the question, or use `ranger-cdap {command}`, without limits")
 
 

@@ -8,7 +8,7 @@ lookup at a time tries it, at most every `retry_after` seconds, and all others f
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 MOST_USERS: Final = 20_000
@@ -61,17 +61,19 @@ class CacheLimits:
     most: int = MOST_USERS
 
 
+@dataclass(eq=False, slots=True)
 class GroupCache:
-    """The state; times are values of one clock that never goes back."""
+    """The state; times are values of one clock that never goes back.
 
-    def __init__(self, limits: CacheLimits) -> None:
-        self._limits = limits
-        self._known: OrderedDict[str, tuple[CachedGroups | CachedFailure, float]] = OrderedDict()
-        self._running: dict[str, Lookup] = {}
-        self.unavailable = ""
-        """The reason why no user can be looked up; empty if there is none."""
-        self._try_again = 0.0
-        self._last_answer = float("-inf")
+    `unavailable` is the reason why no user can be looked up, empty if there is none.
+    """
+
+    limits: CacheLimits
+    unavailable: str = ""
+    _known: OrderedDict[str, tuple[CachedGroups | CachedFailure, float]] = field(default_factory=OrderedDict)
+    _running: dict[str, Lookup] = field(default_factory=dict)
+    _try_again: float = 0.0
+    _last_answer: float = float("-inf")
 
     def ask(self, user: str, now: float) -> CachedGroups | CachedFailure | Lookup:
         """Return what is known of a user, or the lookup to wait for."""
@@ -83,12 +85,12 @@ class GroupCache:
             del self._known[user]
         running = self._running.get(user)
         if running is not None:
-            late = now >= running.began + self._limits.deadline
+            late = now >= running.began + self.limits.deadline
             return CachedFailure("the lookup does not end") if late else running
         if self.unavailable:
             if now < self._try_again:
                 return CachedFailure(self.unavailable)
-            self._try_again = now + self._limits.retry_after  # this lookup tries; the others wait for its outcome
+            self._try_again = now + self.limits.retry_after  # this lookup tries; the others wait for its outcome
         self._running[user] = Lookup(user, now)
         return Lookup(user, now, is_new=True)
 
@@ -96,14 +98,14 @@ class GroupCache:
         """Take the outcome of a lookup, late or not."""
         self._running.pop(lookup.user, None)
         if outcome.failure:
-            self._remember(lookup.user, CachedFailure(outcome.failure), now + self._limits.retry_after)
+            self._remember(lookup.user, CachedFailure(outcome.failure), now + self.limits.retry_after)
             if outcome.unavailable_for:
                 self.unavailable, self._try_again = outcome.failure, now + outcome.unavailable_for
             elif outcome.has_answered:
                 self._answered(now)
             return
         self._answered(now)
-        lasts = self._limits.ttl if outcome.groups is not None else self._limits.negative_ttl
+        lasts = self.limits.ttl if outcome.groups is not None else self.limits.negative_ttl
         if now < lookup.began + lasts:
             self._remember(lookup.user, CachedGroups(outcome.groups), lookup.began + lasts)
 
@@ -111,7 +113,7 @@ class GroupCache:
         """Take note that a lookup has not ended in time: the source is unavailable, unless it answered others since."""
         if self._last_answer < lookup.began and not self.unavailable:
             self.unavailable = "no answer in time"
-            self._try_again = now + self._limits.retry_after
+            self._try_again = now + self.limits.retry_after
 
     def __len__(self) -> int:
         return len(self._known)
@@ -123,5 +125,5 @@ class GroupCache:
     def _remember(self, user: str, what: CachedGroups | CachedFailure, until: float) -> None:
         self._known[user] = what, until
         self._known.move_to_end(user)
-        while len(self._known) > self._limits.most:
+        while len(self._known) > self.limits.most:
             self._known.popitem(last=False)

@@ -39,8 +39,8 @@ class ProvenRights:
     """The proof of each right, and the policies if the account could download them; `problem`: they are unreadable."""
 
     proofs: Mapping[str, Proof]
-    policies: ServicePolicies | None = None
-    problem: str = ""
+    policies: ServicePolicies | None
+    problem: str
 
 
 def prove(

@@ -42,7 +42,7 @@ class EngineState(EngineView):
     tag_policy_problems: tuple[Problem, ...]
     filter_issues: tuple[PolicyIssue, ...]
     names: NameTransformation
-    attributes: AttributeStore | None = None
+    attributes: AttributeStore | None
 
     @property
     def condition_steps(self) -> int:
@@ -106,7 +106,9 @@ def build_state(
         default=default,
         zones=_with_more_zones(zones, zone_table, compiler, policies.zones_known),
         zone_table=zone_table,
-        tag_zones=_tag_zones(policies),
+        tag_zones=frozenset(
+            name for name, zone in policies.security_zones.items() if zone.contains_associated_tag_service
+        ),
         tag_repository=tag_repository,
         tag_table=TagTable(
             tags, model, lenient=lenient, enriched=_has_tag_enricher(policies), dates=_date_attributes(tag_compiler)
@@ -181,10 +183,6 @@ def _envelope(policies: ServicePolicies) -> ServicePolicies:
     """Return the document without its policies, which the repositories hold."""
     zones = {name: replaced(zone, policies=[]) for name, zone in policies.security_zones.items()}
     return replaced(policies, policies=None, security_zones=zones)
-
-
-def _tag_zones(policies: ServicePolicies) -> frozenset[str]:
-    return frozenset(name for name, zone in policies.security_zones.items() if zone.contains_associated_tag_service)
 
 
 def _has_policies(document: ServicePolicies) -> bool:

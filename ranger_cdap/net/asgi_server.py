@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.net.doorkeeper import Doorkeeper
@@ -20,6 +21,7 @@ ACCEPTED_AT_ONCE: Final = 16
 """Connections accepted in one turn of the event loop."""
 
 
+@dataclass(eq=False)
 class AsgiServer:
     """Server that finishes the requests in progress when it stops.
 
@@ -29,19 +31,16 @@ class AsgiServer:
     few connections are accepted, and one is read again of all that sent much.
     """
 
-    def __init__(
-        self, app: ASGIApp, limits: ConnectionLimits, doorkeeper: Doorkeeper, tls: ssl.SSLContext | None = None
-    ) -> None:
-        self.app = app
-        self.limits = limits
-        self.doorkeeper = doorkeeper
-        self.buffer = memoryview(bytearray(READ_AT_ONCE))
-        self._connections: set[HttpConnection] = set()
-        self._giving_way: deque[HttpConnection] = deque()
-        self._tls = tls
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stops = False
-        self._changed = asyncio.Event()
+    app: ASGIApp
+    limits: ConnectionLimits
+    doorkeeper: Doorkeeper
+    tls: ssl.SSLContext | None = None
+    buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(READ_AT_ONCE)))
+    _connections: set[HttpConnection] = field(default_factory=set)
+    _giving_way: deque[HttpConnection] = field(default_factory=deque)
+    _loop: asyncio.AbstractEventLoop | None = None
+    _stops: bool = False
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def run(self, listening: socket.socket) -> None:
         """Serve in this thread until `request_stop`."""
@@ -51,12 +50,12 @@ class AsgiServer:
         """Serve until `request_stop`; then close the port, and end the connections as they are answered."""
         self._loop = asyncio.get_running_loop()
         # What TLS alone does is part of a request's time.
-        handshake = self.limits.request_seconds if self._tls else None
+        handshake = self.limits.request_seconds if self.tls else None
         server = await self._loop.create_server(
             lambda: HttpConnection(self),
             sock=listening,
             backlog=ACCEPTED_AT_ONCE,
-            ssl=self._tls,
+            ssl=self.tls,
             ssl_handshake_timeout=handshake,
         )
         listening.listen(_BACKLOG)

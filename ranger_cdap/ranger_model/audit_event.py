@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -80,7 +80,8 @@ def read_audit_line(line: str) -> AuditEvent | None:
         raise BadLine("empty line")
     value = read_object(line)
     if "chain" in value and "repo" not in value:
-        _check_mark(value)
+        if value["chain"] not in ("start", "cut"):
+            raise BadLine(f"unknown mark {quoted(value['chain'])} of an audit chain")
         return None
     found = convert(value, _Fields, BadLine)
     access = found.action or found.access
@@ -108,11 +109,6 @@ def read_audit_line(line: str) -> AuditEvent | None:
         client_ip=found.cliIP or "",
         count=found.event_count,
     )
-
-
-def _check_mark(value: dict[str, Any]) -> None:
-    if value["chain"] not in ("start", "cut"):
-        raise BadLine(f"unknown mark {quoted(value['chain'])} of an audit chain")
 
 
 def _milliseconds(written: int | str) -> int:

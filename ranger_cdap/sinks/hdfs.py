@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from ranger_cdap.audit.ranger_event import ranger_event
@@ -23,6 +24,7 @@ _CLOSE_SECONDS: Final = 5.0
 _LONGEST_WAIT: Final = 3600.0  # so that a clock that is set changes when a file is complete
 
 
+@dataclass(eq=False)
 class HdfsSink:
     """Sink that fills files on this disk, and publishes each when it is complete, by a thread of its own.
 
@@ -30,22 +32,17 @@ class HdfsSink:
     and is published by the next process if this one ends; its name does not change, so that it replaces itself.
     """
 
-    def __init__(
-        self,
-        directory: PublishedDirectory,
-        staged: StagedFiles,
-        *,
-        first_pause: float = _FIRST_PAUSE,
-        close_seconds: float = _CLOSE_SECONDS,
-    ) -> None:
-        self._directory = directory
-        self._staged = staged
-        self._first_pause = first_pause
-        self._close_seconds = close_seconds
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self._closing = False
-        self._pause = 0.0
+    directory: PublishedDirectory
+    staged: StagedFiles
+    _: KW_ONLY
+    first_pause: float = _FIRST_PAUSE
+    close_seconds: float = _CLOSE_SECONDS
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _thread: threading.Thread | None = None
+    _closing: bool = False
+    _pause: float = 0.0
+
+    def __post_init__(self) -> None:
         restart_after_fork(self)
 
     def after_fork(self) -> None:
@@ -53,7 +50,7 @@ class HdfsSink:
         self._changed = threading.Condition()
         self._thread = None
         self._pause = 0.0
-        self._staged = self._staged.of_this_process()
+        self.staged = self.staged.of_this_process()
 
     def write(self, records: Sequence[AuditRecord]) -> None:
         """Append the records to the open file; without records, check the directory and change nothing.
@@ -63,26 +60,26 @@ class HdfsSink:
             OSError: this disk does not take them; none is written.
         """
         if not records:
-            self._directory.check()
+            self.directory.check()
             return
-        self._staged.append(b"".join(ranger_event(record) + b"\n" for record in records))
+        self.staged.append(b"".join(ranger_event(record) + b"\n" for record in records))
         with self._changed:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="audit-hdfs", daemon=True)
                 self._thread.start()
-            elif self._staged.seconds_left == 0:
+            elif self.staged.seconds_left == 0:
                 self._changed.notify()
 
     def close(self) -> None:
         """Publish what is written, for a few seconds; the rest is left to the next process."""
-        self._staged.roll()
+        self.staged.roll()
         with self._changed:
             self._closing = True
             self._changed.notify()
         if self._thread is not None:
-            self._thread.join(self._close_seconds)
+            self._thread.join(self.close_seconds)
         if self._thread is None or not self._thread.is_alive():
-            self._staged.close()
+            self.staged.close()
 
     def _run(self) -> None:
         closing = False
@@ -96,17 +93,17 @@ class HdfsSink:
         self._publish()
 
     def _seconds_left(self, retry_at: float) -> float:
-        left = self._staged.seconds_left
+        left = self.staged.seconds_left
         return _LONGEST_WAIT if left is None else max(left, retry_at - time.monotonic())
 
     def _publish(self) -> None:
         try:
-            publish_complete(self._staged, self._directory)
+            publish_complete(self.staged, self.directory)
         except Exception as e:  # whatever fails, this thread must live
             if not self._pause:
                 why = str(e) if isinstance(e, AuditSinkError) else reason(e) if isinstance(e, OSError) else repr(e)
                 logger.warning("audit files cannot be published and wait on this disk: %s", why)
-            self._pause = min(_LONGEST_PAUSE, self._pause * 2 or self._first_pause)
+            self._pause = min(_LONGEST_PAUSE, self._pause * 2 or self.first_pause)
         else:
             if self._pause:
                 logger.warning("audit files are published again")

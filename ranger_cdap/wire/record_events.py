@@ -52,9 +52,9 @@ class RecordedChange:
     user: str
     started: int
     ended: int
+    clock: str
+    check: str
     requester: str = ""
-    clock: str = ""
-    check: str = ""
     request: str = ""
     version: str = ""
     child: str = ""

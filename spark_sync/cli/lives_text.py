@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from ranger_cdap.cli.invocation import Invocation
@@ -16,11 +16,11 @@ _NEXT: Final = {State.PENDING: "the next run sends it", State.CLOSING: "the next
 _LINE: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
-def rows(lives: Iterable[Life]) -> list[list[str]]:
-    """Return state, entity, creator (or the candidates) and reason of each life, for a table."""
-    return [
+def rows(lives: Iterable[Life]) -> Iterator[list[str]]:
+    """Yield state, entity, creator (or the candidates) and reason of each life, for a table."""
+    return (
         [life.state.value, str(life.entity), _creator(life), life.reason or _NEXT.get(life.state, "")] for life in lives
-    ]
+    )
 
 
 def _creator(life: Life) -> str:

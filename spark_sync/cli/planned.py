@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from spark_sync.cli.lives_text import as_json
 from spark_sync.grants.plan import CreateGrant, NoOp, RevokePolicy, Step
@@ -10,12 +10,12 @@ from spark_sync.grants.plan import CreateGrant, NoOp, RevokePolicy, Step
 HEAD = ["would", "entity", "user", "access", "policy"]
 
 
-def rows(steps: Iterable[Step]) -> list[list[str]]:
-    """Return one row per step, for a table."""
-    return [
+def rows(steps: Iterable[Step]) -> Iterator[list[str]]:
+    """Yield one row per step, for a table."""
+    return (
         [_action(step), str(step.life.entity), step.life.creator or "", _access_text(step), _policy(step)]
         for step in steps
-    ]
+    )
 
 
 def to_json(step: Step) -> dict[str, object]:

@@ -69,18 +69,15 @@ def print_regrant(
     """Print the changes of a regrant, or of other grants, as they would be sent or were."""
     if report.went_back:
         invocation.console.print(report.went_back, style="red")
-    if report.kept:
-        invocation.print_first(["kept", "entity", "creator", "why"], rows(report.kept))
+    invocation.print_first(["kept", "entity", "creator", "why"], rows(report.kept))
     if not sent:
-        if report.planned:
-            invocation.print_first(planned.HEAD, planned.rows(report.planned))
+        invocation.print_first(planned.HEAD, planned.rows(report.planned))
         advice = "; `--yes` sends them" if report.planned or report.kept else ""
         invocation.console.print(f"nothing was sent; {changing}: {len(report.planned)}{advice}")
         return
-    if report.outcomes:
-        invocation.print_first(["change", "entity", "user", "access", "policy"], list(map(_row, report.outcomes)))
-    if waiting := [outcome.life for outcome in report.outcomes if outcome.life.state not in _SETTLED]:
-        invocation.print_first(["state", "entity", "creator", "why"], rows(waiting))
+    invocation.print_first(["change", "entity", "user", "access", "policy"], map(_row, report.outcomes))
+    waiting = (outcome.life for outcome in report.outcomes if outcome.life.state not in _SETTLED)
+    invocation.print_first(["state", "entity", "creator", "why"], rows(waiting))
     changes = [change_of(outcome) for outcome in report.outcomes]
     counted = ", ".join(f"{changes.count(change)} {change}" for change in ("granted", "changed", "revoked"))
     state = "Ranger is not up to date; the next run sends the rest" if report.error else "Ranger is up to date"

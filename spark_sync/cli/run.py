@@ -179,7 +179,7 @@ def _one(
 def _print_changes(invocation: Invocation, report: RunReport) -> None:
     """Print what one run of many changed or rejected; as JSON, one object per line."""
     if invocation.as_json:
-        invocation.console.print(json.dumps(to_json(report), default=str))
+        invocation.console.print(json.dumps(to_json(report), default=list))
     elif report.granted or report.revoked or report.went_back or any(source.rejected for source in report.sources):
         print_report(invocation, report)
 
@@ -187,11 +187,10 @@ def _print_changes(invocation: Invocation, report: RunReport) -> None:
 def print_planned(invocation: Invocation, report: RunReport) -> None:
     """Print a dry run: what was read, and what would be sent."""
     _print_sources(invocation, report)
-    if report.planned:
-        invocation.print_first(planned.HEAD, planned.rows(report.planned))
+    steps = invocation.print_first(planned.HEAD, planned.rows(report.planned))
     _print_outdated(invocation, report)
     invocation.console.print(
-        f"dry run by the ledger alone: nothing was sent to Ranger; the next run sends {len(report.planned)} steps"
+        f"dry run by the ledger alone: nothing was sent to Ranger; the next run sends {steps} steps"
     )
 
 
@@ -211,17 +210,16 @@ def print_report(invocation: Invocation, report: RunReport) -> None:
     _print_sources(invocation, report)
     if report.went_back:
         invocation.console.print(report.went_back, style="red")
-    changes = [("granted", life) for life in report.granted] + [("revoked", life) for life in report.revoked]
-    if changes:
-        invocation.print_first(
-            ["change", "entity", "user", "access", "policy"],
-            [
-                [change, str(life.entity), life.holder, ", ".join(life.applied or life.accesses), policy_text(life)]
-                for change, life in changes
-            ],
-        )
-    if report.waiting:
-        invocation.print_first(["state", "entity", "creator", "why"], rows(report.waiting))
+    changes = (("granted", report.granted), ("revoked", report.revoked))
+    invocation.print_first(
+        ["change", "entity", "user", "access", "policy"],
+        (
+            [change, str(life.entity), life.holder, ", ".join(life.applied or life.accesses), policy_text(life)]
+            for change, lives in changes
+            for life in lives
+        ),
+    )
+    invocation.print_first(["state", "entity", "creator", "why"], rows(report.waiting))
     for source in report.silent:
         invocation.console.print(f"silent: the decision service of source `{source}`, so the hold-back applies")
     for notified in report.notified:
@@ -244,17 +242,17 @@ def print_report(invocation: Invocation, report: RunReport) -> None:
 
 
 def to_json(report: RunReport) -> dict[str, object]:
-    """Return a run as JSON."""
+    """Return a run as JSON, with iterators for what may be long."""
     return {
         "run_id": report.run_id,
         "sources": [
             {"name": source.name, "lines": source.lines, "rejected": source.rejected, "events": source.events}
             for source in report.sources
         ],
-        "granted": [as_json(life) for life in report.granted],
-        "revoked": [as_json(life) for life in report.revoked],
-        "waiting": [as_json(life) for life in report.waiting],
-        "planned": [planned.to_json(step) for step in report.planned],
+        "granted": map(as_json, report.granted),
+        "revoked": map(as_json, report.revoked),
+        "waiting": map(as_json, report.waiting),
+        "planned": map(planned.to_json, report.planned),
         "silent": list(report.silent),
         "notified": [{"url": each.url, "problem": str(each) if each.problem else ""} for each in report.notified],
         "unchanged": report.unchanged,

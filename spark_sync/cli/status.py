@@ -72,8 +72,7 @@ def print_status(invocation: Invocation, report: StatusReport) -> None:
     invocation.print_table(["state", "lives"], [[state.value, str(report.counts.get(state, 0))] for state in State])
     _print_doubts(invocation, report)
     waiting = report.waiting_in(State.CLOSED, *(state for state in WAITING if state not in UNDECIDED_STATES))
-    if waiting:
-        invocation.print_first(["state", "entity", "creator", "why"], rows(waiting))
+    invocation.print_first(["state", "entity", "creator", "why"], rows(waiting))
 
 
 def _print_doubts(invocation: Invocation, report: StatusReport) -> None:

@@ -54,7 +54,7 @@ class Look(NamedTuple):
     """Lives that a look at Ranger changes, and a sentence if Ranger went back."""
 
     changed: list[LedgerChange]
-    went_back: str = ""
+    went_back: str
 
 
 def observe(

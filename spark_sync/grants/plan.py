@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ranger_cdap.cdap.grant import ACCESS_TYPES, Grant, check_grantee, grant_for, granted_resource
 from ranger_cdap.config.sync import OnDeletion
-from ranger_cdap.engine import AS_GIVEN, NameTransformation
-from ranger_cdap.engine.view import UNZONED
+from ranger_cdap.engine import NameTransformation
 from ranger_cdap.errors import PluginError, UnsafeGrant
 from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import content_of, policy_for
 from spark_sync.grants.own_right import OwnRight
-from spark_sync.grants.resultant import Resultant, unchanged_accesses
+from spark_sync.grants.resultant import Resultant
 from spark_sync.grants.zones import Zones, blocked
 from spark_sync.ledger.grant_terms import NO_ACCESS_BY_PLUGIN, NO_ACCESS_BY_PROFILE
 from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, GrantTerms, Life, State
@@ -41,17 +40,17 @@ class PlanSettings:
 
     instance: str
     service: str
-    non_creators: frozenset[str] = frozenset()
-    names: NameTransformation = AS_GIVEN
-    delegate_admin: bool = False
-    resultant: Resultant = unchanged_accesses
-    on_deletion: OnDeletion | None = None
-    administrators: frozenset[str] = frozenset()
-    profile: str = ""
-    gives: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    plugins: str = ""
+    non_creators: frozenset[str]
+    names: NameTransformation
+    delegate_admin: bool
+    resultant: Resultant
+    on_deletion: OnDeletion | None
+    administrators: frozenset[str]
+    profile: str
+    gives: Mapping[str, tuple[str, ...]]
+    plugins: str
+    follow_zones: bool
     zones: Zones | None = None
-    follow_zones: bool = False
 
     @property
     def terms(self) -> GrantTerms:
@@ -74,7 +73,7 @@ class CreateGrant:
     former: frozenset[str]
     right: OwnRight
     terms: GrantTerms | None
-    elsewhere: RevokePolicy | None = None
+    elsewhere: RevokePolicy | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class RevokePolicy:
     contents: frozenset[str]
     right: OwnRight
     done: Life
-    zones: Sequence[str] = (UNZONED,)
+    zones: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +130,17 @@ def plan(pending: Iterable[Life], settings: PlanSettings) -> Iterator[Step]:
             yield NoOp(life, life.become(state, reason=reason))
         except PluginError as e:
             yield NoOp(life, life.become(State.PENDING, reason=str(e)))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Iterable[Step]):
+    """The steps for lives that are read page by page, each time anew."""
+
+    pages: Callable[[], Iterable[Iterable[Life]]]
+    settings: PlanSettings
+
+    def __iter__(self) -> Iterator[Step]:
+        return (step for page in self.pages() for step in plan(page, self.settings))
 
 
 def _granting(life: Life, settings: PlanSettings) -> Step:

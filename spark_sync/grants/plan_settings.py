@@ -11,35 +11,29 @@ from ranger_cdap.engine import AS_GIVEN, NameTransformation, UncertainName
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.plugins.manager import plugin_manager
 from spark_sync.grants.plan import PlanSettings
-from spark_sync.grants.resultant import Resultant, resultant_of, resultant_plugins
+from spark_sync.grants.resultant import resultant_of, resultant_plugins
 
 
-def plan_settings(
-    settings: Settings, resultant: Resultant | None = None, names: NameTransformation = AS_GIVEN
-) -> PlanSettings:
+def plan_settings(settings: Settings, names: NameTransformation = AS_GIVEN) -> PlanSettings:
     """Return the settings of the plan, for users by their names in Ranger.
 
     Raises:
         ConfigError: the name of a non-creator is uncertain, or there is no such profile.
         PluginError: a plugin cannot be loaded.
     """
-    sync = settings.sync
-    plugins, profile = "", load_profile(settings.cdap.profile)
-    if resultant is None:
-        manager = plugin_manager()
-        resultant, plugins = resultant_of(manager), resultant_plugins(manager)
+    sync, profile, plugins = settings.sync, load_profile(settings.cdap.profile), plugin_manager()
     return PlanSettings(
         instance=settings.cdap.instance,
         service=settings.ranger.service,
         non_creators=non_creators(settings, names),
         names=names,
         delegate_admin=sync.delegate_admin,
-        resultant=resultant,
+        resultant=resultant_of(plugins),
         on_deletion=sync.on_deletion,
         administrators=administrators(settings.admin.users),
         profile=settings.cdap.profile,
         gives={name: profile.resultant(name) for name in entity_types()},
-        plugins=plugins,
+        plugins=resultant_plugins(plugins),
         follow_zones=sync.zones == "follow",
     )
 

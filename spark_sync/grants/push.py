@@ -5,12 +5,14 @@ See docs/explanation/grants.md for what is written, what is never touched, and w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import RangerAdminError
@@ -20,8 +22,9 @@ from spark_sync.grants.rights_of_others import Audited, joined, may_revoke, revo
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.writer import StepOutcome
 from spark_sync.grants.zones import Zones, placed, zones_of
+from spark_sync.ledger.grant_terms import counts_of
 from spark_sync.ledger.ledger import LedgerChange
-from spark_sync.ledger.life import PUSH_STATES, RIGHTS_UNREAD, Life, State
+from spark_sync.ledger.life import PENDING_STATES, PUSH_STATES, RIGHTS_UNREAD, Life, State
 
 if TYPE_CHECKING:
     from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -36,30 +39,24 @@ SENDING: Final = "sending grants to Ranger"
 _SHOWN: Final = 50
 """Grants from one progress message to the next."""
 
-
-class Pushed(NamedTuple):
-    """Resulting lives in order; `error` is why the push stopped early, `None` if it did not."""
-
-    outcomes: list[StepOutcome]
-    error: RangerAdminError | None = None
-
-    @property
-    def trouble(self) -> str:
-        """Return the error's message, empty without one."""
-        return str(self.error or "")
+Told = Callable[[StepOutcome], None]
+"""Told each outcome in order, once it is final; it is recorded soon after."""
 
 
 def push(
     ledger: DeltaLedger,
     rest: PolicyRest,
     planning: PlanSettings,
+    told: Told,
     *,
     executor: StepExecutor | None = None,
     zones: Callable[[], Zones] | None = None,
     audited: Audited = lambda _life, _policy: nullcontext(),
     progress: Callable[[str], None] = lambda _: None,
-) -> Pushed:
-    """Send all pending changes and record the results.
+) -> RangerAdminError | None:
+    """Send all pending changes and record the results; return why it stopped early, `None` if it did not.
+
+    What is pending is read page by page, so that it need not be in memory.
 
     Args:
         rest: where policies are written.
@@ -68,56 +65,101 @@ def push(
         audited: puts the removal of others' rights on deleted entities on record.
         progress: receives short messages that begin with `SENDING`.
     """
-    if not (pending := ledger.lives(PUSH_STATES)):
-        return Pushed([])
+    counts = counts_of(ledger.grant_groups())
+    if not any(counts[state] for state in PUSH_STATES):
+        return None
     executor = executor or StepExecutor(AT_A_TIME, PATIENCE)
     known = executor.retried(zones or partial(zones_of, planning, rest), lambda _: None)
     if known is None:
-        return Pushed([], executor.error)
-    planning = replace(planning, zones=known)
-    sent: list[StepOutcome] = []
+        return executor.error
+    total = sum(counts[state] for state in PENDING_STATES)
+    sending = _Push(ledger, rest, replace(planning, zones=known), known, executor, _shown(told, total, progress))
     # Others lose their rights on a deleted entity before the creator of the next one gets theirs.
-    ending = [life for life in pending if life.state is State.CLOSING]
-    ended = list(executor.carry_out(_lanes(ending, planning), rest))
-    ended, error = _without_rights_of_others(ended, ledger, rest, planning, audited)
-    if ended:
-        _record(ledger, ended)
-    stuck = {life.entity for life in ending} - {each.life.entity for each in ended}
-    stuck |= {each.life.entity for each in ended if each.life.state is State.CLOSING}
-    ledger.record(_waiting(pending, stuck, {each.life.entity: each.life for each in ended}))
-    others = [life for life in pending if life.state is not State.CLOSING and life.entity not in stuck]
-    while others:
-        again: list[StepOutcome] = []
-        # Recorded first: a run that is killed would else not know where their policies are.
-        placements = [LedgerChange(each, placed(each, known)) for each in others]
-        ledger.record(change for change in placements if change.after != change.before)
-        for outcome in executor.carry_out(_lanes((each.life for each in placements), planning), rest):
-            if outcome.again:
-                again.append(outcome)
-                continue
-            sent.append(outcome)
-            if len(sent) % _SHOWN == 0:
-                progress(f"{SENDING}: {len(ended) + len(sent):,} of {len(pending):,}")
-            if len(sent) % CHUNK == 0:
-                _record(ledger, sent[-CHUNK:])
-        _record(ledger, again)
-        others = [each.life for each in again]
-    _record(ledger, sent[len(sent) // CHUNK * CHUNK :])
-    return Pushed([*ended, *sent], executor.error or error)
+    for page in ledger.pages((State.CLOSING,)):
+        sending.end(page, audited)
+    for page in ledger.pages([state for state in PUSH_STATES if state is not State.CLOSING]):
+        sending.grant(page)
+    return executor.error or sending.error
 
 
-def _waiting(
-    pending: Iterable[Life], stuck: Collection[EntityId], ended: Mapping[EntityId, Life]
-) -> Iterator[LedgerChange]:
-    """Yield the lives that wait until the grant of an earlier life of their entity is revoked, with that reason."""
-    for life in pending:
-        if life.state is State.PENDING and life.entity in stuck:
-            former = ended.get(life.entity)
-            whose = f"the grant of `{former.holder}` on" if former else "what its creator had on"
-            why = f": {former.reason}" if former and former.reason else ""
-            yield LedgerChange(
-                life, replace(life, reason=f"it waits until {whose} the former {life.entity} is revoked{why}")
-            )
+def _shown(told: Told, total: int, progress: Callable[[str], None]) -> Told:
+    """Return `told`, showing how far the push is, and how long it will take."""
+    began, done = time.monotonic(), 0
+
+    def one(outcome: StepOutcome) -> None:
+        nonlocal done
+        done += 1
+        told(outcome)
+        if done % _SHOWN == 0:
+            progress(f"{SENDING}: {progress_text(done, total, time.monotonic() - began)}")
+
+    return one
+
+
+def progress_text(done: int, total: int, seconds: float) -> str:
+    """Return how many of about that many are done after some seconds, how fast, and how long the others will take."""
+    rate = done / max(seconds, 0.001)
+    left = timedelta(seconds=round(max(0, total - done) / rate))
+    return f"{done:,} of {max(total, done):,}, {rate:,.0f}/s, {left} left"
+
+
+@dataclass
+class _Push:
+    """A push under way. `stuck`: entities on which a former grant could not be revoked, with that life if known."""
+
+    ledger: DeltaLedger
+    rest: PolicyRest
+    planning: PlanSettings
+    zones: Zones
+    executor: StepExecutor
+    told: Told
+    stuck: dict[EntityId, Life | None] = field(default_factory=dict)
+    error: RangerAdminError | None = None
+
+    def end(self, page: Sequence[Life], audited: Audited) -> None:
+        """Revoke the grants of lives that ended, and what others have on their entities."""
+        revoked = list(self.executor.carry_out(_lanes(page, self.planning), self.rest))
+        ended, error = _without_rights_of_others(revoked, self.ledger, self.rest, self.planning, audited)
+        self.error = self.error or error
+        self._record(ended)
+        for outcome in ended:
+            self.told(outcome)
+        done = {each.life.entity for each in ended}
+        self.stuck |= {life.entity: None for life in page if life.entity not in done}
+        self.stuck |= {each.life.entity: each.life for each in ended if each.life.state is State.CLOSING}
+
+    def grant(self, page: Sequence[Life]) -> None:
+        """Send the grants of lives, but for those that wait until a former one on their entity is revoked."""
+        self.ledger.record(LedgerChange(life, self._waiting(life)) for life in page if life.entity in self.stuck)
+        others = [life for life in page if life.entity not in self.stuck]
+        while others:
+            sent, again = list[StepOutcome](), list[StepOutcome]()
+            # Recorded first: a run that is killed would else not know where their policies are.
+            placements = [LedgerChange(each, placed(each, self.zones)) for each in others]
+            self.ledger.record(change for change in placements if change.after != change.before)
+            lanes = _lanes((each.life for each in placements), self.planning)
+            for outcome in self.executor.carry_out(lanes, self.rest):
+                if outcome.again:
+                    again.append(outcome)
+                    continue
+                self.told(outcome)
+                sent.append(outcome)
+                if len(sent) == CHUNK:
+                    self._record(sent)
+                    sent = []
+            self._record([*sent, *again])
+            others = [each.life for each in again]
+
+    def _waiting(self, life: Life) -> Life:
+        if life.state is not State.PENDING:
+            return life
+        former = self.stuck[life.entity]
+        whose = f"the grant of `{former.holder}` on" if former else "what its creator had on"
+        why = f": {former.reason}" if former and former.reason else ""
+        return replace(life, reason=f"it waits until {whose} the former {life.entity} is revoked{why}")
+
+    def _record(self, outcomes: Iterable[StepOutcome]) -> None:
+        self.ledger.record(LedgerChange(step.life, life) for step, life, *_ in outcomes)
 
 
 def _lanes(lives: Iterable[Life], planning: PlanSettings) -> Iterator[list[Step]]:
@@ -145,7 +187,3 @@ def _without_rights_of_others(
         error, revoked = e, [replace(life, state=State.CLOSING, reason=str(e)) for life in wanted]
     done |= {(life.entity, life.number): life for life in revoked}
     return [each._replace(life=done.get((each.life.entity, each.life.number), each.life)) for each in ended], error
-
-
-def _record(ledger: DeltaLedger, outcomes: Iterable[StepOutcome]) -> None:
-    ledger.record((LedgerChange(step.life, life) for step, life, *_ in outcomes))

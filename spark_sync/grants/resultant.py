@@ -15,11 +15,6 @@ Resultant = Callable[[EntityId, str, tuple[str, ...]], tuple[str, ...]]
 """Returns the access types of a user on an entity they created; the last argument are those of the profile."""
 
 
-def unchanged_accesses(_entity: EntityId, _user: str, accesses: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the accesses unchanged."""
-    return accesses
-
-
 def resultant_plugins(manager: pluggy.PluginManager) -> str:
     """Return the names and versions of a manager's plugins that may change the access types of creators."""
     found = {f"{one.plugin} {one.version}" for one in provided(manager, ("ranger_cdap_resultant",))}

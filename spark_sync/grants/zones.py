@@ -32,7 +32,7 @@ class Zones:
     table: ZoneTable
     names: frozenset[str]
     instance: str
-    follow: bool = False
+    follow: bool
 
     def of(self, entity: EntityId) -> tuple[str, str]:
         """Return the zone whose policies decide on an entity; empty for those outside all zones, as above a zone.

@@ -17,7 +17,7 @@ from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.sources.missing_files import check_files
 from spark_sync.sources.regular_files import SourceFile, list_files
 from spark_sync.sources.source import EventSource, SourceReport
-from spark_sync.spark.on_demand import FEW, Few
+from spark_sync.spark.on_demand import Few
 from spark_sync.tasks import Tasks, here, on_spark, partition_results
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class Ingestion:
     spark: Callable[[], SparkSession]
     marks: Mapping[str, Watermark]
     now: int
-    few: Few = FEW
-    progress: Callable[[str], None] = lambda _: None
+    few: Few
+    progress: Callable[[str], None]
 
     def read(self, configured: SourceSettings, source: EventSource) -> SourceReport:
         """Read what is new in a source: lines are read once, and reading them twice changes nothing.

@@ -6,13 +6,14 @@ life in `ledger`; maintenance moves them there. `baseline` holds the inventories
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Location
@@ -35,13 +36,13 @@ from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, Decide, FoldProgress,
 from spark_sync.ledger.ledger_queries import (
     EXISTING,
     LAST_CHANGE,
-    NEWEST_CHANGES,
-    NEWEST_LIVES,
     NEWEST_NOTES,
     NO_CHANGES,
     OF_OTHERS,
     LedgerQueries,
     kept_events,
+    newest_changes,
+    newest_lives,
     quoted,
 )
 from spark_sync.ledger.ledger_rows import (
@@ -52,12 +53,12 @@ from spark_sync.ledger.ledger_rows import (
     change_row,
     event_batch,
     event_of,
-    life_of,
     life_row,
 )
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.ledger_version import TableVersion, TableVersions
 from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
+from spark_sync.ledger.life_pages import current_slices, read_pages
 from spark_sync.ledger.notes import Notes
 from spark_sync.tasks import here, on_spark
 
@@ -140,8 +141,8 @@ class DeltaLedger:
     def fold(self, decide: Decide) -> None:
         """Apply `decide` to each entity with events that are not folded yet, and record the changes in one step.
 
-        `decide` may run on another machine.
-         Of many events `decide` runs where Spark's executors are."""
+        Of many events `decide` runs where Spark's executors are.
+        """
         touched, events = self._touched()
         spark = self._spark if events > self._few else None
         tasks = on_spark(spark) if spark else here
@@ -163,19 +164,26 @@ class DeltaLedger:
         rows = (change_row(self.instance, change) for change in changes if change.after != change.before)
         self._append_changes(list(batches(CHANGES, rows)))
 
+    def pages(self, states: Collection[State]) -> Iterator[list[Life]]:
+        """Yield the lives in one of those states, by entity and number, those of some entities at a time.
+
+        Each page is read when it is asked for, as the ledger is then.
+        """
+        return self._pages(_is_in(states))
+
     def lives(self, states: Collection[State]) -> list[Life]:
         """Return the lives in one of those states, by entity and number."""
-        return self._lives(f"state IN ({quoted(*(state.value for state in states))})")
+        return self._lives(_is_in(states))
 
     def lives_with_rights_left(self) -> list[Life]:
         """Return the closed lives on whose entities others have rights, or may have (`RIGHTS_LEFT`)."""
         return self._lives(f"state = {quoted(State.CLOSED.value)} AND reason LIKE {quoted(f'%{RIGHTS_LEFT}%')}")
 
-    def lives_with_grants(self) -> list[Life]:
-        """Return the lives that hold a grant, or may get one without a new event or a person."""
+    def pages_with_grants(self) -> Iterator[list[Life]]:
+        """Yield the lives that hold a grant, or may get one without a new event or a person, as `pages`."""
         ended = quoted(State.CLOSED.value, State.UNCONFIRMED.value)
         unowned = f"state = {quoted(State.KNOWN.value)} AND creator IS NULL"
-        return self._lives(f"state NOT IN ({ended}) AND NOT ({unowned})")
+        return self._pages(f"state NOT IN ({ended}) AND NOT ({unowned})")
 
     def find_lives(
         self, *, entities: Collection[EntityId] = (), states: Collection[State] = (), creators: Collection[str] = ()
@@ -217,9 +225,12 @@ class DeltaLedger:
         lives = versions["changes"], versions["ledger"]
         if self._groups is None or self._groups[0] != lives:
             selected = "state, type, accesses, terms, creator IS NOT NULL AS has_creator, count(*) AS lives"
-            rows = self._tables.query(f"{self._queries.lives('true', selected)} GROUP BY 1, 2, 3, 4, 5")
-            groups = [({**row, "accesses": row["accesses"] or ()}, row["lives"]) for row in rows]
-            self._groups = lives, [(msgspec.convert(group, GrantGroup), size) for group, size in groups]
+            sizes = Counter[GrantGroup]()
+            for within in current_slices(self._tables):
+                sql = f"{self._queries.lives('true', selected, within)} GROUP BY 1, 2, 3, 4, 5"
+                for row in self._tables.query(sql):
+                    sizes[msgspec.convert({**row, "accesses": row["accesses"] or ()}, GrantGroup)] += row["lives"]
+            self._groups = lives, list(sizes.items())
         return self._groups[1]
 
     def baseline(self) -> Baseline | None:
@@ -280,7 +291,7 @@ class DeltaLedger:
     def tidy(self) -> None:
         """Put the small files of former runs together, so that queries stay fast; no row is lost."""
         if self._tables.file_count("changes") > _MOST_FILES:
-            self._tables.rewrite("changes", NEWEST_CHANGES)
+            self._tables.rewrite("changes", *map(newest_changes, current_slices(self._tables)))
         for name in ("events", "files"):
             if self._tables.file_count(name) > _MOST_FILES:
                 self._tables.compact(name)
@@ -290,7 +301,7 @@ class DeltaLedger:
     def maintain(self, *, now: int, keep_days: int) -> None:
         """Move changes into the ledger, remove old decided events (`kept_events`) and old versions of the tables."""
         if self._one(LAST_CHANGE)["changes"]:
-            self._tables.rewrite("ledger", NEWEST_LIVES)
+            self._tables.rewrite("ledger", *map(newest_lives, current_slices(self._tables)))
             # A kill before this leaves them in both, where they agree.
             self._tables.rewrite("changes", NO_CHANGES)
         before = now - keep_days * DAY
@@ -340,16 +351,11 @@ class DeltaLedger:
             place = CHANGES.get_field_index("sequence")
             self._tables.write("changes", rows.set_column(place, CHANGES.field(place), sequence).to_batches())
 
+    def _pages(self, condition: str) -> Iterator[list[Life]]:
+        return read_pages(self._tables, self._queries, condition)
+
     def _lives(self, condition: str, entities: Collection[EntityId] = ()) -> list[Life]:
-        """Return the lives, by entity and number; of the entities, if there are any."""
-        names = pa.array(map(str, entities), pa.string())
-        found = list[Life]()
-        for batch in self._tables.batches(self._queries.lives(condition)):
-            if entities:
-                batch = batch.cast(LIVES)
-                batch = batch.filter(pc.is_in(batch.column("entity"), value_set=names))
-            found += map(life_of, batch.to_pylist())
-        return sorted(found, key=lambda life: (str(life.entity), life.number))
+        return list(chain.from_iterable(read_pages(self._tables, self._queries, condition, entities)))
 
     def _unknown(self, events: pa.Table) -> pa.Table:
         """Return those of the rows of `NEW_EVENTS` whose key is not stored, each key once."""
@@ -372,6 +378,10 @@ class DeltaLedger:
     def _one(self, sql: str) -> Mapping[str, Any]:
         (row,) = self._tables.query(sql)
         return row
+
+
+def _is_in(states: Collection[State]) -> str:
+    return f"state IN ({quoted(*(state.value for state in states))})"
 
 
 def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

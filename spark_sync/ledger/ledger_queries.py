@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,10 +11,6 @@ from spark_sync.ledger.ledger import FoldProgress
 from spark_sync.ledger.ledger_rows import CHANGES, EVENTS, LIVES
 from spark_sync.ledger.life import UNDECIDED_STATES, State
 
-_NEWEST: Final = (
-    "WITH newest AS (SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY instance, entity, number"
-    " ORDER BY sequence DESC) AS place FROM changes) WHERE place = 1)"
-)
 _UNCHANGED: Final = (
     "NOT EXISTS (SELECT 1 FROM newest WHERE newest.instance = old.instance AND newest.entity = old.entity AND"
     " newest.number = old.number)"
@@ -31,17 +27,50 @@ def quoted(*texts: str) -> str:
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts) or "NULL"
 
 
+ROWS: Final = "SELECT (SELECT count(*) FROM changes) + (SELECT count(*) FROM ledger) AS rows"
+_SAMPLED: Final = "left(md5(entity), 2) = '00'"
+"""The condition for one entity in 256, whatever their names are."""
+SAMPLE: Final = (
+    f"SELECT entity FROM changes WHERE {_SAMPLED} UNION SELECT entity FROM ledger WHERE {_SAMPLED} ORDER BY entity"
+)
+
+
+def slices(sample: Sequence[str], count: int) -> tuple[str, ...]:
+    """Return the conditions for so many ranges of entities, about equal in size by a sample in their order.
+
+    What is kept of all rows at a time, as the newest change of each life, is kept of one slice of them.
+    """
+    bounds = sorted({sample[len(sample) * n // count] for n in range(1, count)}) if sample else ()
+    lower = ("true", *(f"entity > {quoted(bound)}" for bound in bounds))
+    upper = (*(f"entity <= {quoted(bound)}" for bound in bounds), "true")
+    return tuple(f"{low} AND {high}" for low, high in zip(lower, upper, strict=True))
+
+
+def newest(within: str) -> str:
+    """Return a `WITH` clause for `newest`: the newest change of each life of the entities in a slice."""
+    some = f"FROM changes WHERE {within}"
+    newest = f"SELECT max(sequence) {some} GROUP BY instance, entity, number"
+    return f"WITH newest AS (SELECT * {some} AND sequence IN ({newest}))"
+
+
+def newest_changes(within: str) -> str:
+    """Select the newest change of each life in a slice."""
+    return f"{newest(within)} SELECT {columns(CHANGES.names)} FROM newest"
+
+
+def newest_lives(within: str) -> str:
+    """Select the lives of all instances in a slice."""
+    return (
+        f"{newest(within)} SELECT {columns(LIVES.names)} FROM ledger AS old WHERE {within} AND {_UNCHANGED}"
+        f" UNION ALL SELECT {columns(LIVES.names)} FROM newest WHERE NOT dropped"
+    )
+
+
 def columns(names: Iterable[str]) -> str:
     """Return the names of columns with commas."""
     return ", ".join(f'"{name}"' for name in names)
 
 
-NEWEST_CHANGES: Final = f"{_NEWEST} SELECT {columns(CHANGES.names)} FROM newest"
-NEWEST_LIVES: Final = (
-    f"{_NEWEST} SELECT {columns(LIVES.names)} FROM ledger AS old WHERE {_UNCHANGED}"
-    f" UNION ALL SELECT {columns(LIVES.names)} FROM newest WHERE NOT dropped"
-)
-"""The lives of all instances."""
 NEWEST_NOTES: Final = (
     "SELECT instance, name, value, sequence FROM (SELECT *, row_number() OVER (PARTITION BY instance, name"
     " ORDER BY sequence DESC) AS place FROM notes) WHERE place = 1"
@@ -72,11 +101,12 @@ class LedgerQueries:
 
     instance: str
 
-    def lives(self, condition: str, selected: str = "*") -> str:
-        """Select from the newest row of each life; `condition` may also query `lives`."""
+    def lives(self, condition: str, selected: str = "*", within: str = "true") -> str:
+        """Select from the newest row of each life in a slice; `condition` may also query `lives`."""
         names, here = columns(LIVES.names), f"instance = {quoted(self.instance)}"
         return (
-            f"{_NEWEST}, lives AS (SELECT {names} FROM ledger AS old WHERE {here} AND {_UNCHANGED}"
+            f"{newest(within)}, lives AS"
+            f" (SELECT {names} FROM ledger AS old WHERE {here} AND {within} AND {_UNCHANGED}"
             f" UNION ALL SELECT {names} FROM newest WHERE {here} AND NOT dropped)"
             f" SELECT {selected} FROM lives WHERE {condition}"
         )

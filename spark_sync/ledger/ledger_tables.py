@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryFile
+from typing import Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Schema, Transaction, WriterProperties, write_deltalake
@@ -34,8 +35,9 @@ TABLES: Final[Mapping[str, pa.Schema]] = {
 """In the order in which they are opened: changes move into the ledger, so a reader must not open that first."""
 
 _CONFIGURATION: Final = {"delta.logRetentionDuration": "interval 7 days"}
-_COMPRESSION: Final = WriterProperties(compression="GZIP")
+_COMPRESSION: Final = WriterProperties(compression="GZIP", max_row_group_size=50_000)
 """The only compression of Parquet with checksums: flipped bytes are an error, and never the name of another user."""
+_PACKED: Final = pa.ipc.IpcWriteOptions(compression="zstd")
 _COMMITS: Final = "_delta_log"
 _SMALL_FILE: Final = 4_000_000
 """Bytes up to which files are put together."""
@@ -131,23 +133,26 @@ class LedgerTables:
                 rows = batch.to_pylist()
             yield from rows
 
-    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
-        """Return the batches of a query, as `query`."""
+    def batches(self, *queries: str) -> Iterator[pa.RecordBatch]:
+        """Return the batches of some queries, one after another, as `query`."""
         builder = QueryBuilder()
         with _errors(self._directory):
             self._refresh()
             for name, table in self._tables.items():
                 builder.register(name, table)
-            return self._read(builder.execute(sql))
+        return self._read(builder, queries)
 
-    def _read(self, reader: Iterator[Any]) -> Iterator[pa.RecordBatch]:
-        while True:
+    def _read(self, builder: QueryBuilder, queries: Iterable[str]) -> Iterator[pa.RecordBatch]:
+        for sql in queries:
             with _errors(self._directory):
-                try:
-                    batch = pa.record_batch(next(reader))
-                except StopIteration:
-                    return
-            yield batch
+                reader = builder.execute(sql)
+            while True:
+                with _errors(self._directory):
+                    try:
+                        batch = pa.record_batch(next(reader))
+                    except StopIteration:
+                        break
+                yield batch
 
     def write(self, name: str, batches: Iterable[pa.RecordBatch], *, replacing: bool = False) -> None:
         """Append rows to a table or replace all by them, all or none.
@@ -165,13 +170,19 @@ class LedgerTables:
                 self._tables[name], reader, mode=mode, writer_properties=_COMPRESSION, commit_properties=commit
             )
 
-    def rewrite(self, name: str, sql: str) -> None:
-        """Replace all rows of a table by those of a query, all or none.
+    def rewrite(self, name: str, *queries: str) -> None:
+        """Replace all rows of a table by those of some queries, all or none.
 
         Raises:
             SyncError: a table cannot be read or written.
         """
-        self.write(name, self.batches(sql), replacing=True)
+        # In between they are in a file: delta-rs panics if a query begins while it writes, and takes twice the memory.
+        with TemporaryFile() as packed, _errors(self._directory):
+            with pa.ipc.new_stream(packed, TABLES[name], options=_PACKED) as rows:
+                for batch in self.batches(*queries):
+                    rows.write_batch(batch.cast(TABLES[name]))
+            packed.seek(0)
+            self.write(name, pa.ipc.open_stream(packed), replacing=True)
 
     def compact(self, name: str) -> None:
         """Put the small files of a table together; its rows stay.

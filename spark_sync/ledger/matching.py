@@ -35,7 +35,7 @@ class Evidence:
     deletions: tuple[EntityRequest, ...]
     exists: tuple[ExistenceAnswer, ...]
     gone: tuple[ExistenceAnswer, ...]
-    early: tuple[ExistenceAnswer, ...] = ()
+    early: tuple[ExistenceAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +185,8 @@ def _naming(
 
     lines = [view for view in views if view.stage is Stage.REQUEST and settings.creator_of(view) != UNKNOWN]
     # Before their own lines are left out: a source of lower rank names no one where a higher one saw the request.
-    rank = _rank_of(lines, settings)
+    rank = max((settings.ranks.get(line.source, 0) for line in lines), default=0)
     return [line for line in lines if settings.ranks.get(line.source, 0) == rank and not is_of_its_own(line)]
-
-
-def _rank_of(lines: Iterable[EntityEvent], settings: FoldSettings) -> int:
-    return max((settings.ranks.get(line.source, 0) for line in lines), default=0)
 
 
 def _named_by(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
@@ -24,23 +25,23 @@ from spark_sync.store import is_there
 _T = TypeVar("_T")
 
 
+@dataclass(eq=False, slots=True)
 class Notes:
     """The tables `notes` and `files` of a ledger, for one CDAP instance; read again only if they changed.
 
     Methods raise `SyncError` if the tables cannot be read or written.
     """
 
-    def __init__(self, tables: LedgerTables, instance: str) -> None:
-        self._tables = tables
-        self._instance = instance
-        self._seen: dict[str, TableVersion] = {}
-        self._notes: dict[tuple[str, str], Row] = {}
-        self._files: dict[str, set[str]] = {}
+    tables: LedgerTables
+    instance: str
+    _seen: dict[str, TableVersion] = field(default_factory=dict)
+    _notes: dict[tuple[str, str], Row] = field(default_factory=dict)
+    _files: dict[str, set[str]] = field(default_factory=dict)
 
     def read(self, name: str, kind: type[_T]) -> _T | None:
         """Return what was noted last by that name."""
         self._refresh("notes", self._read_notes)
-        row = self._notes.get((self._instance, name))
+        row = self._notes.get((self.instance, name))
         if row is None:
             return None
         return decode(
@@ -54,9 +55,9 @@ class Notes:
         self._refresh("notes", self._read_notes)
         last = max((row["sequence"] for row in self._notes.values()), default=0)
         text = msgspec.json.encode(value).decode()
-        self._tables.write(
+        self.tables.write(
             "notes",
-            batches(NOTES, [{"instance": self._instance, "name": name, "value": text, "sequence": last + 1}]),
+            batches(NOTES, [{"instance": self.instance, "name": name, "value": text, "sequence": last + 1}]),
         )
 
     def files_read(self, source: str) -> AbstractSet[str]:
@@ -67,10 +68,10 @@ class Notes:
     def add_files(self, source: str, paths: Iterable[str]) -> None:
         """Note that files were read, all or none. None of them is read again while a file of that name exists."""
         if new := sorted(set(paths) - self.files_read(source)):
-            self._tables.write("files", batches(FILES, ({"source": source, "path": path} for path in new)))
+            self.tables.write("files", batches(FILES, ({"source": source, "path": path} for path in new)))
             # Only the holder of the lease writes: what was added is all that changed.
             self._files.setdefault(source, set()).update(new)
-            self._seen["files"] = self._tables.versions()["files"]
+            self._seen["files"] = self.tables.versions()["files"]
 
     def prune(self) -> None:
         """Forget the files that are gone, but for the newest of each source: it says which files are new."""
@@ -84,19 +85,19 @@ class Notes:
         known = [{"source": source, "path": path} for source, paths in self._files.items() for path in sorted(paths)]
         kept = [row for row in known if not is_forgotten(row["path"])]
         if len(kept) < len(known):
-            self._tables.write("files", batches(FILES, kept), replacing=True)
+            self.tables.write("files", batches(FILES, kept), replacing=True)
 
     def _refresh(self, name: str, read: Callable[[], None]) -> None:
-        if (version := self._tables.versions()[name]) != self._seen.get(name):
+        if (version := self.tables.versions()[name]) != self._seen.get(name):
             read()
             self._seen[name] = version
 
     def _read_notes(self) -> None:
-        self._notes = {(row["instance"], row["name"]): row for row in self._tables.query(NEWEST_NOTES)}
+        self._notes = {(row["instance"], row["name"]): row for row in self.tables.query(NEWEST_NOTES)}
 
     def _read_files(self) -> None:
         files: dict[str, set[str]] = {}
-        for row in self._tables.query("SELECT source, path FROM files"):
+        for row in self.tables.query("SELECT source, path FROM files"):
             files.setdefault(row["source"], set()).add(row["path"])
         self._files = files
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -61,12 +61,12 @@ class Facts:
     """
 
     entity: EntityId
-    lives: tuple[Life, ...] = ()
-    policies: Mapping[int, Policy] = field(default_factory=dict)
-    others: tuple[Policy, ...] = ()
-    listed: bool | None = None
-    lacking: bool = False
-    taken: int = 0
+    lives: tuple[Life, ...]
+    policies: Mapping[int, Policy]
+    others: tuple[Policy, ...]
+    listed: bool | None
+    lacking: bool
+    taken: int
 
     @property
     def decided(self) -> list[Life]:

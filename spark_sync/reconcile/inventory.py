@@ -46,8 +46,8 @@ class Listing:
     name: str
     pages: str
     optional: bool
-    versions: str = ""
-    unless: str = ""
+    versions: str
+    unless: str
 
 
 def take_inventory(
@@ -121,8 +121,8 @@ class _ListedEntity:
     """Listed entity with its version, empty if it has none; `latest_only`: CDAP lists no other version."""
 
     name: str
-    version: str = ""
-    latest_only: bool = False
+    version: str
+    latest_only: bool
 
 
 def _rows(cdap: CdapHttp, listing: Listing, parent: EntityId | None) -> Iterator[_ListedEntity]:

@@ -33,8 +33,9 @@ def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> N
     Raises:
         LedgerLost: Ranger has a policy of such a life; what was undecided is forgotten.
     """
-    granted = (life for life in ledger.lives_with_grants() if life.state not in DOUBTED_STATES)
-    known = {guid_of(life, instance): life for life in granted}
+    there = {policy.guid for policy in policies}
+    granted = (life for page in ledger.pages_with_grants() for life in page if life.state not in DOUBTED_STATES)
+    known = {guid: life for life in granted if (guid := guid_of(life, instance)) in there}
     earlier = ((life, policy) for policy in policies if (life := known.get(policy.guid)))
     ledger.record(
         LedgerChange(life, replace(life, written=content_of(policy), **seen(policy)), policy)

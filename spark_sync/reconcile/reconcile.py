@@ -71,7 +71,7 @@ def lives_to_compare(
 
     Most lives of a large ledger are none of these: known without a creator, or ended.
     """
-    granted = {life.entity for life in ledger.lives_with_grants()}
+    granted = {life.entity for page in ledger.pages_with_grants() for life in page}
     ours = filter(may_be_ours, policies)
     named = {entity for policy in ours if (entity := named_entity(policy, instance))}
     touched = {*granted, *named, *by_entity(policies, instance), *entities}

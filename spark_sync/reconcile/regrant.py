@@ -43,7 +43,7 @@ class RegrantReport:
     """
 
     planned: tuple[Step, ...]
-    kept: tuple[Life, ...] = ()
+    kept: tuple[Life, ...]
     outcomes: tuple[StepOutcome, ...] = ()
     error: RangerAdminError | None = None
     went_back: str = ""
@@ -93,7 +93,8 @@ def regrant(
             return RegrantReport(planned, kept)
         ledger.record(changes)
         progress(SENDING)
-        outcomes, error = push(ledger, rest, planning, zones=lambda: zones, progress=progress)
+        outcomes = list[StepOutcome]()
+        error = push(ledger, rest, planning, outcomes.append, zones=lambda: zones, progress=progress)
     return RegrantReport(planned, kept, tuple(outcomes), error, went_back)
 
 

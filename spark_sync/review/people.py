@@ -32,8 +32,8 @@ class ReviewedUser:
     """A user and their groups; `groups_known` is false if a lookup failed, so that there may be more."""
 
     name: str
-    groups: frozenset[str] = frozenset()
-    groups_known: bool = True
+    groups: frozenset[str]
+    groups_known: bool
 
 
 class _UserLine(msgspec.Struct, forbid_unknown_fields=True):

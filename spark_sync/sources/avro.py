@@ -51,14 +51,14 @@ def messages(body: bytes) -> Iterator[TopicMessage]:
         raise ValueError("something follows the array")
 
 
+@dataclass(eq=False, slots=True)
 class _Reader:
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-        self.at = 0
+    body: bytes
+    at: int = 0
 
     def long(self) -> int:
         number = 0
-        for n, byte in enumerate(self._body[self.at : self.at + _LONGEST]):
+        for n, byte in enumerate(self.body[self.at : self.at + _LONGEST]):
             number |= (byte & 0x7F) << (7 * n)
             if byte < 0x80:
                 self.at += n + 1
@@ -67,10 +67,10 @@ class _Reader:
 
     def bytes(self) -> bytes:
         length = self.long()
-        if not 0 <= length <= len(self._body) - self.at:
+        if not 0 <= length <= len(self.body) - self.at:
             raise ValueError("a text is cut short")
         self.at += length
-        return self._body[self.at - length : self.at]
+        return self.body[self.at - length : self.at]
 
 
 def _long(number: int) -> bytes:

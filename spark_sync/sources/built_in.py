@@ -18,11 +18,11 @@ KAFKA_PACKAGE: Final = "org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}"
 def built_in_sources() -> dict[str, EventSource]:
     """Return the sources of audit messages (files, Kafka, messaging service), data-plane records, and access logs."""
     return {
-        "audit": EventSource(audit.read, rank=10),
-        "audit-kafka": EventSource(audit.read, kafka.read, kafka.check, rank=10, packages=(KAFKA_PACKAGE,)),
-        "audit-messaging": EventSource(audit.read, _read_messaging, _check_messaging, rank=10),
-        "data-plane": EventSource(data_plane.read, check=check_stored_events, rank=20),
-        "http-access": EventSource(http_access.read, check=http_access.check, rank=30),
+        "audit": EventSource(audit.read, 10),
+        "audit-kafka": EventSource(audit.read, 10, kafka.read, kafka.check, packages=(KAFKA_PACKAGE,)),
+        "audit-messaging": EventSource(audit.read, 10, _read_messaging, _check_messaging),
+        "data-plane": EventSource(data_plane.read, 20, check=check_stored_events),
+        "http-access": EventSource(http_access.read, 30, check=http_access.check),
     }
 
 

@@ -31,9 +31,9 @@ class EventSource:
     """
 
     reader: LineReader
+    rank: int
     stream: Callable[[SparkSession, SourceSettings, NetworkSettings], DataFrame] | None = None
     check: Callable[[SourceSettings], object] = list_files
-    rank: int = 0
     packages: tuple[str, ...] = ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -35,32 +35,22 @@ class Few:
 FEW: Final = Few()
 
 
+@dataclass(eq=False, slots=True)
 class SparkOnDemand:
-    """Callable that returns the session; a context manager that ends it. Under `spark-submit` it starts at once."""
+    """Callable that returns the session; a context manager that ends it. Under `spark-submit` it starts at once.
 
-    def __init__(
-        self,
-        settings: SyncSettings,
-        *,
-        master: str = LOCAL_MASTER,
-        starting: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = time.monotonic,
-        opened: Callable[..., AbstractContextManager[SparkSession]] = spark_session,
-    ) -> None:
-        """Prepare; nothing starts yet.
+    `starting` is called before the start, which takes seconds; `opened` is as `spark_session`.
+    """
 
-        Args:
-            starting: called before the start, which takes seconds.
-            opened: as `spark_session`.
-        """
-        self._settings = settings
-        self._master = master
-        self._starting = starting
-        self._clock = clock
-        self._opened = opened
-        self._stack = ExitStack()
-        self._session: SparkSession | None = None
-        self._used = 0.0
+    settings: SyncSettings
+    _: KW_ONLY
+    master: str = LOCAL_MASTER
+    starting: Callable[[], None] = lambda: None
+    clock: Callable[[], float] = time.monotonic
+    opened: Callable[..., AbstractContextManager[SparkSession]] = spark_session
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _session: SparkSession | None = None
+    _used: float = 0.0
 
     def __call__(self) -> SparkSession:
         """Return the session, started if necessary.
@@ -69,14 +59,14 @@ class SparkOnDemand:
             SparkMissing, ConfigError, SyncError: as `spark_session`.
         """
         if self._session is None:
-            self._starting()
-            self._session = self._stack.enter_context(self._opened(self._settings, master=self._master))
-        self._used = self._clock()
+            self.starting()
+            self._session = self._stack.enter_context(self.opened(self.settings, master=self.master))
+        self._used = self.clock()
         return self._session
 
     def release_idle(self) -> None:
         """End a session of ours that was idle for `IDLE` seconds; the next call starts another one."""
-        if self._session is not None and not is_submitted() and self._clock() >= self._used + IDLE:
+        if self._session is not None and not is_submitted() and self.clock() >= self._used + IDLE:
             self._session = None
             self._stack.close()
 

@@ -38,7 +38,8 @@ ROWS = [row for name in profile_names() for row in load_profile(name).rows.value
 PEOPLE = ("ann", "svc", "cdap")
 Privilege = tuple[str, EntityId | EntityPattern, str]
 NAMED = {
-    level: NamedValues(frozenset({"a", "b"})) for level in ("dataset", "dataset_module", "dataset_type", "artifact")
+    level: NamedValues(frozenset({"a", "b"}), False)
+    for level in ("dataset", "dataset_module", "dataset_type", "artifact")
 }
 """What the privileges name beside patterns."""
 

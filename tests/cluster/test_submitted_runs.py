@@ -17,10 +17,8 @@ from typing import Any, Final
 from uuid import uuid4
 
 import pytest
-from pyarrow import parquet
 
 from ranger_cdap.config import Settings, StoreUrl
-from spark_sync import store as stores
 from spark_sync.spark.on_demand import FEW
 from spark_sync.spark.spark_security import CLOSED
 from tests.cluster.conftest import put
@@ -100,7 +98,6 @@ def place(cluster: SparkCluster, ranger: Ranger, tmp_path: Path) -> Iterator[Pla
     (directory / "c.toml").write_text(
         f'[ranger]\nurl = "{ranger.url}"\nservice = "{ranger.service}"\n[cdap]\ninstance = "cdap"\n'
         f'[sync]\nusername = "sync"\npassword = "file:sync.password"\nstate_dir = "{store / "ledger"}"\n{sources}'
-        '[plugin]\nusername = "sync"\npassword = "file:sync.password"\n'
     )
     (secret := directory / "sync.password").write_text(PASSWORD)
     secret.chmod(0o600)
@@ -238,21 +235,3 @@ def test_the_command_itself_runs_spark_on_a_cluster(many: Place, ranger: Ranger)
     done = command(many.cluster.settings)
     assert (done.code, len(report_of(done)["granted"])) == (0, len(OTHERS)), done.said[-5000:]
     many.ends_with(ranger)
-
-
-@pytest.mark.parametrize("cluster", ["yarn"], indirect=True)
-def test_a_review_has_its_answers_in_the_store(place: Place, ranger: Ranger) -> None:
-    assert not run(place.settings).trouble
-    lines = [{"v": 1, "instance": "cdap", "taken": "2026-11-21T04:00:00Z"}]
-    lines += [{"type": "namespace", "parts": [name]} for name in ("ns2", "other")]
-    (place.directory / "entities.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    words = ("access", "--format", "parquet", "--inventory", "entities.jsonl", "--out")
-    done = place.run(*words, "review")
-    assert (done.code, "`--out`: a path is not accepted in cluster mode" in done.said) == (1, True), done.said[-5000:]
-    out = StoreUrl(place.cluster.root, f"{uuid4().hex}")
-    done = place.run(*words, str(out))
-    assert done.code == 0, done.said[-5000:]
-    files = [each.name for each in stores.entries(out / "answers") if each.name.endswith(".parquet")]
-    rows = [row for name in files for row in parquet.read_table(stores.open_file(out / "answers" / name)).to_pylist()]
-    allowed = {(row["entity"], row["user"]) for row in rows if row["allowed"]}
-    assert allowed == {("namespace:ns2", "alice")}

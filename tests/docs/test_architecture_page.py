@@ -29,7 +29,7 @@ from tests.docs.markdown_pages import ROOT, blocks, text_of
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 # A set that the state machine never looks into.
-SOME = PolicySet(Documents(b"p", b"r"), Versions(1, 1), cast("PolicyEngine", object()))
+SOME = PolicySet(Documents(b"p", b"r"), Versions(1, 1), cast("PolicyEngine", object()), None)
 LIMITS = Limits(interval=30, max_staleness=1_000)
 
 

@@ -84,7 +84,7 @@ class World:
         )
 
     def examine(self, now: Callable[[], float] = time.time) -> tuple[Finding, ...]:
-        return tuple(examine(Configuration(self.settings, {}), now))
+        return tuple(examine(Configuration(self.settings, {}, (), ()), now))
 
 
 def state_of(directory: Path) -> Path:
@@ -429,7 +429,7 @@ def test_whatever_is_in_the_cache_the_doctor_looks_and_changes_nothing(
 
 def test_a_secret_everybody_can_read_is_noted(world: World) -> None:
     exposed = (world.directory / "ranger-cdap.toml",)
-    (found,) = [f for f in examine(Configuration(world.settings, {}, exposed=exposed)) if f.check == "secrets"]
+    (found,) = [f for f in examine(Configuration(world.settings, {}, (), exposed)) if f.check == "secrets"]
     assert (found.health, str(exposed[0]) in found.seen, "chmod" in found.advice) == (Health.NOTE, True, True)
 
 
@@ -485,7 +485,7 @@ def test_no_finding_shows_what_a_program_says_to_itself(world: World) -> None:
 
 def test_java_s_keys_without_effect_are_noted(world: World) -> None:
     key = NotUsed("ranger.plugin.cdap.super.users", Path("ranger-cdap-security.xml"), "no setting")
-    findings = tuple(examine(Configuration(world.settings, {}, (key,))))
+    findings = tuple(examine(Configuration(world.settings, {}, (key,), ())))
     assert any(key.key in finding.seen for finding in findings if finding.health is Health.NOTE)
 
 

@@ -30,7 +30,7 @@ def test_listing_the_resource_again_changes_neither_decision_nor_matchers(
 
 @given(policies())
 def test_of_resources_listed_again_one_is_compiled(listed: list[Json]) -> None:
-    compiler = PolicyCompiler(compile_service_def(decode_service_policies(encode(document())).service_def), True)
+    compiler = PolicyCompiler(compile_service_def(decode_service_policies(encode(document())).service_def), True, {})
     for one in listed:
         again = {**one, "additionalResources": [one["resources"]] * 3}
         assert len(compiler.resources(convert(again, Policy))) == len(

@@ -148,6 +148,8 @@ def serving(
         | {each.service_name: _service(each, memory) for each in others},
         metrics=ServiceMetrics(),
         events=Events.of(settings),
+        grant_forwarder=None,
+        role_forwarder=None,
         telemetry=telemetry,
         limits=limits,
     )

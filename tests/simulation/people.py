@@ -26,9 +26,7 @@ from spark_sync.grants.observe import look
 from spark_sync.grants.own_right import covers, touches
 from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.push import push
 from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
-from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.zones import all_policies, moves_into, zones_of
 from spark_sync.ledger.event import Position
@@ -39,6 +37,8 @@ from spark_sync.reconcile.overrides import retry
 from spark_sync.reconcile.regrant import regrants
 from tests.simulation.people_tools import TOOL, TOOLS, Documents, Tool, grant_rest
 from tests.simulation.pipeline import Killed, Killer, MemoryLedger
+from tests.spark_sync.grants.fixtures import pushed_by
+from tests.spark_sync.planning import unchanged_accesses
 
 ENTITIES = (
     EntityId("namespace", ("sales",)),
@@ -81,7 +81,7 @@ def _configured(delegate: bool, on_deletion: OnDeletion | None) -> PlanSettings:
     ranger = RangerSettings(url="http://127.0.0.1:1", service="cdap")
     settings = Settings(ranger=ranger, cdap=CdapSettings(instance="cdap"), sync=sync)
     gives = dict.fromkeys(("namespace", "dataset", "application"), ACCESS_TYPES)
-    return replace(plan_settings(settings, unchanged_accesses), gives=gives, profile="p")
+    return replace(plan_settings(settings), resultant=unchanged_accesses, gives=gives, profile="p")
 
 
 def items_in(policy: Policy) -> Items:
@@ -314,7 +314,7 @@ class World:
             ledger.record(seen)
             ledger.record(regrants(ledger, admin, planning, all_policies(admin, planning.service, zones)))
             executor = StepExecutor(1, 0.0)
-            pushed = push(ledger, admin, planning, executor=executor, audited=self.audit)
+            pushed = pushed_by(ledger, admin, planning, executor=executor, audited=self.audit)
             assert pushed.error is None, pushed.error
             self.may_notice = False
         except Killed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,9 +17,7 @@ from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.observe import look
 from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.push import Pushed, push
 from spark_sync.grants.refusals import NAME_TAKEN, RESOURCE_TAKEN
-from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.grants.zones import all_policies, zones_of
 from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -27,8 +25,10 @@ from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life, refold
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.ledger import History, LedgerChange
-from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
+from spark_sync.ledger.life import Life, State
 from spark_sync.ledger.matching import concerns
+from tests.spark_sync.grants.fixtures import PagedLives, Pushed, pushed_by
+from tests.spark_sync.planning import unchanged_accesses
 from tests.spark_sync.reconcile.drift_fixtures import signature
 
 Row = dict[str, list[str]]
@@ -138,7 +138,7 @@ class MemoryRanger:
 
 
 @dataclass
-class MemoryLedger:
+class MemoryLedger(PagedLives):
     """Events and lives, and which entities are to be folded again."""
 
     killer: Killer
@@ -157,19 +157,6 @@ class MemoryLedger:
     def history(self, entity: EntityId) -> History:
         mine = tuple(event for event in self.events.values() if concerns(entity, event))
         return History(entity, mine, tuple(self.lives_of(entity)))
-
-    def lives_of(self, entity: EntityId) -> list[Life]:
-        return sorted((life for life in self.rows.values() if life.entity == entity), key=lambda life: life.number)
-
-    def find_lives(self, *, entities: Collection[EntityId]) -> list[Life]:
-        return [life for entity in sorted(entities) for life in self.lives_of(entity)]
-
-    def lives_with_rights_left(self) -> list[Life]:
-        return [life for life in self.lives((State.CLOSED,)) if RIGHTS_LEFT in life.reason]
-
-    def lives(self, states: Collection[State]) -> list[Life]:
-        found = (life for life in self.rows.values() if life.state in states)
-        return sorted(found, key=lambda life: (life.entity, life.number))
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.killer.step()
@@ -249,7 +236,7 @@ class Pipeline:
 
 def send(ledger: DeltaLedger, ranger: MemoryRanger, planning: PlanSettings | None = None) -> Pushed:
     """Push what is pending in the ledger."""
-    pushed = push(ledger, ranger, planning or _PLANNING, executor=StepExecutor(1, 0.0))
+    pushed = pushed_by(ledger, ranger, planning or _PLANNING, executor=StepExecutor(1, 0.0))
     assert pushed.error is None, pushed.error
     return pushed
 
@@ -259,4 +246,4 @@ _SETTINGS = Settings(
     cdap=CdapSettings(instance="cdap"),
     sync=SyncSettings(username="sync", password=Secret("x")),
 )
-_PLANNING = plan_settings(_SETTINGS, unchanged_accesses)
+_PLANNING = replace(plan_settings(_SETTINGS), resultant=unchanged_accesses)

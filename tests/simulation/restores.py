@@ -32,9 +32,9 @@ KEPT = 20 * MINUTE
 class Ledger(MemoryLedger):
     """The ledger in memory, with what is asked of it where it is compared with Ranger."""
 
-    def lives_with_grants(self) -> list[Life]:
-        decided = (life for life in self.rows.values() if life.state not in (State.CLOSED, State.UNCONFIRMED))
-        return [life for life in decided if life.creator or life.state is not State.KNOWN]
+    def pages_with_grants(self) -> Iterator[list[Life]]:
+        for page in self.pages(set(State) - {State.CLOSED, State.UNCONFIRMED}):
+            yield [life for life in page if life.creator or life.state is not State.KNOWN]
 
     def find_lives(self, *, entities: Collection[EntityId]) -> list[Life]:
         return sorted((life for life in self.rows.values() if life.entity in entities), key=lambda life: life.number)

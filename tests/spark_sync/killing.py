@@ -66,7 +66,7 @@ STEPS: Final[Mapping[str, Step]] = {
     "before anything is sent": Step(JOB, "push"),
     "a policy is taken back, its successor not sent": Step(RANGER, "RangerAdmin.delete_policy", after=True),
     "between two policies": Step(RANGER, "RangerAdmin.create_policy", after=True, nth=2),
-    "all is sent, nothing recorded": Step(PUSH, "_record"),
+    "all is sent, nothing recorded": Step(PUSH, "_Push._record"),
     "before changes are moved into the ledger": Step(TABLES, "LedgerTables.rewrite"),
     "changes are in the ledger, but still among the changes": Step(TABLES, "LedgerTables.rewrite", after=True),
     "changes are moved into the ledger, nothing else is done": Step(TABLES, "LedgerTables.rewrite", after=True, nth=2),

@@ -103,7 +103,7 @@ def test_many_lines_with_garbage(spark: SparkSession, settings_for: Callable[...
     assert report.sources[0].events == kinds["CREATE"] + kinds["DELETE"] + 2
     # Nothing was sent before the deletions, so nothing is to be revoked.
     assert report.counts == {State.PENDING: lives["open"], State.CLOSED: lives["over"], State.UNCONFIRMED: 1}
-    assert len(report.planned) == lives["open"]
+    assert len(list(report.planned)) == lives["open"]
     pending = DeltaLedger(settings.sync.state_dir, "cdap").lives([State.PENDING])
     assert Counter(life.creator for life in pending) == owners
     letters = (settings.sync.state_dir / DEAD_LETTERS).read_text(encoding="utf-8").splitlines()

@@ -38,11 +38,13 @@ from ranger_cdap.config import Settings, SourceSettings, SyncSettings
 from spark_sync.ingest.ingestion import Ingestion
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.sources.registry import configured_sources
+from spark_sync.spark.on_demand import FEW
 home = Path(sys.argv[1])
 source = SourceSettings(name="s", kind="audit", path=home / "inbox")
 settings = Settings(sync=SyncSettings(state_dir=home / "state", sources=(source,)))
 ((configured, source),) = configured_sources(settings.sync)
-print(Ingestion(settings.network, DeltaLedger(home / "state", "cdap"), None, {}, 1).read(configured, source).lines)
+ingestion = Ingestion(settings.network, DeltaLedger(home / "state", "cdap"), None, {}, 1, FEW, str)
+print(ingestion.read(configured, source).lines)
 """
 
 

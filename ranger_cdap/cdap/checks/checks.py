@@ -10,7 +10,7 @@ seeing a namespace).
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 
@@ -87,15 +87,15 @@ class Resolved(msgspec.Struct, frozen=True):
 
     target: ResolvedEntity
     operations: tuple[CheckedOperation, ...]
-    unknown: frozenset[Unknown] = frozenset()
+    unknown: frozenset[Unknown]
 
 
+@dataclass(eq=False, slots=True)
 class CheckTable:
     """Resolver of CDAP's checks to the operations of one profile."""
 
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-        self._rows: dict[tuple[str, str, str], Operation] = {}
+    profile: Profile
+    _rows: dict[tuple[str, str, str], Operation] = field(default_factory=dict)
 
     def resolve(self, check: CdapCheck, existence: ExistenceOf | None = None) -> Resolved:
         """Return the operations that the check maps to; without `existence`, of an entity that does not exist yet.
@@ -132,7 +132,7 @@ class CheckTable:
         """Return the row that decides which entities of that type a list shows; the instance, in no list, is seen."""
         if entity_type(kind).parent is None:
             return see_row(kind)
-        return self._profile.operation(f"{kind}.list")
+        return self.profile.operation(f"{kind}.list")
 
     def row(self, kind: str, permission: str, verb: str) -> Operation:
         """Return the row `<kind>.<verb>` reduced to one user, one entity and its ancestors.
@@ -188,9 +188,9 @@ class CheckTable:
     def _found(self, kind: str, permission: str, verb: str) -> Operation:
         """Return the profile's row, else ours, else its core policy for the operation or the permission, else ADMIN."""
         name = f"{kind}.{verb}"
-        if found := self._profile.rows.get(name) or own_row(kind, verb):
+        if found := self.profile.rows.get(name) or own_row(kind, verb):
             return found
-        core = self._profile.core if entity_type(kind).parent else {}
+        core = self.profile.core if entity_type(kind).parent else {}
         return replace(core.get(verb) or core.get(_CORE.get(permission, "")) or _OTHER, name=name, entity=kind)
 
 

@@ -43,7 +43,7 @@ class Preview:
 
     user: str
     time: int
-    used: bool = False
+    used: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class ContextTag:
 
     type: str
     match_type: str
-    attributes: tuple[tuple[str, str], ...] = ()
+    attributes: tuple[tuple[str, str], ...]
 
 
 class AttributeStore(Protocol):
@@ -118,8 +118,8 @@ class ConditionOptions:
     `lenient` ignores unreadable values, as Java does; `custom` holds factories by evaluator class name.
     """
 
-    lenient: bool = False
-    custom: Mapping[str, ConditionFactory] = field(default_factory=dict)
+    lenient: bool
+    custom: Mapping[str, ConditionFactory]
 
 
 _Compiler = Callable[[Sequence[str], Mapping[str, Any], ConditionOptions], Condition | None]

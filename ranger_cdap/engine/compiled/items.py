@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -75,7 +75,7 @@ class ItemCompiler:
 
     model: ServiceModel
     fail_closed: bool
-    custom: Mapping[str, ConditionFactory] = field(default_factory=dict)
+    custom: Mapping[str, ConditionFactory]
 
     def compile(self, items: Collection[PolicyItem], *, restricts: bool) -> tuple[Item, ...]:
         """Compile the items of one list; `restricts` is true for deny items and allow exceptions."""

@@ -66,7 +66,7 @@ class CompiledPolicy(msgspec.Struct, frozen=True, eq=False, kw_only=True, gc=Fal
     """Sort key, or that from which it is computed: most policies are never compared with another."""
     substitute_reason: str = ""
     covers_subtree: bool = False
-    zone: str | None = ""
+    zone: str | None
     principals: frozenset[str] = frozenset()
     """Principals of all items; computed, as is the next field."""
     conditional: bool = False
@@ -120,7 +120,7 @@ class PolicyCompiler:
 
     model: ServiceModel
     fail_closed: bool
-    custom: Mapping[str, ConditionFactory] = field(default_factory=dict)
+    custom: Mapping[str, ConditionFactory]
     item_compiler: ItemCompiler = field(init=False)
 
     def __post_init__(self) -> None:

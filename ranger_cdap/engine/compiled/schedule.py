@@ -132,7 +132,7 @@ class Recurrence:
         for _ in range(_MONTHS_TO_SEARCH):
             before = _month_before(day)
             try:
-                found, wrapped = self.day_of_month.past(day.day, highest=_last_day(before))
+                found, wrapped = self.day_of_month.past(day.day, highest=monthrange(before.year, before.month)[1])
             except _NoMatch:
                 day = before
                 continue
@@ -304,7 +304,3 @@ def _month_before(day: datetime) -> datetime:
     first = day.replace(day=1)
     last = first - timedelta(days=1)
     return last.replace(day=min(day.day, last.day))
-
-
-def _last_day(day: datetime) -> int:
-    return monthrange(day.year, day.month)[1]

@@ -7,6 +7,7 @@ type, whose decisions are built once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -39,28 +40,26 @@ class _Shape(NamedTuple):
     cache: Mapping[tuple[str, ...], ResourcePolicies]
 
 
+@dataclass(eq=False, slots=True)
 class PrincipalSets:
     """Bounded cache of principal sets for the role definitions of one engine.
 
     `cache` maps a user to groups and principal set, for requests that name neither roles nor an owner.
     """
 
-    __slots__ = ("_roles", "cache")
-
-    def __init__(self, roles: RoleTable) -> None:
-        self._roles = roles
-        self.cache: dict[str | None, tuple[frozenset[str], frozenset[str]]] = {}
+    roles: RoleTable
+    cache: dict[str | None, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
 
     def of(self, request: AccessRequest) -> frozenset[str]:
         """Return the principal set of a request."""
         user, groups = request.user, request.groups
         if user is None or request.roles is not None or request.owner is not None:
-            roles = self._roles.of(user, groups) if request.roles is None else request.roles
+            roles = self.roles.of(user, groups) if request.roles is None else request.roles
             return principal_set(user, groups, roles, request.owner)
         cached = self.cache.get(user)
         if cached is not None and cached[0] == groups:
             return cached[1]
-        principals = principal_set(user, groups, self._roles.of(user, groups), None)
+        principals = principal_set(user, groups, self.roles.of(user, groups), None)
         if len(self.cache) >= _MAX_USERS:
             self.cache.clear()
         self.cache[user] = (groups, principals)

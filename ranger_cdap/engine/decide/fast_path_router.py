@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
 from ranger_cdap.engine.decide.fast_path import FastPath, is_any
@@ -17,15 +18,13 @@ FastPathResolver = Callable[[Path, tuple[str, ...], bool], FastPath | None]
 """Returns the fast path of a resource (path, values, include descendants); None if the general evaluator is needed."""
 
 
+@dataclass(eq=False, slots=True)
 class FastPathRouter:
     """Router to the fast path of the zone of a resource; the cached routes are independent of the principal."""
 
-    __slots__ = ("_cache", "_model", "_resolver")
-
-    def __init__(self, resolver: FastPathResolver, model: ServiceModel) -> None:
-        self._resolver = resolver
-        self._model = model
-        self._cache: dict[tuple[object, ...], FastPath | None] = {}
+    resolver: FastPathResolver
+    model: ServiceModel
+    _cache: dict[tuple[object, ...], FastPath | None] = field(default_factory=dict)
 
     def decide(self, request: AccessRequest) -> Decision | None:
         """Return the decision, or None if the general evaluator is needed."""
@@ -45,11 +44,11 @@ class FastPathRouter:
     def _resolve(
         self, resource: Mapping[str, str | tuple[str, ...]], include_descendants: bool, key: tuple[object, ...]
     ) -> FastPath | None:
-        path = self._model.path_of(frozenset(resource)) if resource else None
+        path = self.model.path_of(frozenset(resource)) if resource else None
         values = single_values(resource, path) if path else None
         if not path or values is None:
             return None
-        fast_path = self._resolver(path, values, include_descendants)
+        fast_path = self.resolver(path, values, include_descendants)
         if sum(map(len, values)) <= _MAX_RESOURCE_LENGTH:
             if len(self._cache) >= _MAX_RESOURCES:
                 self._cache = {}

@@ -32,7 +32,7 @@ class PolicyChange:
     policy_id: int
     service_type: str
     raw: msgspec.Raw | None
-    is_access: bool = True
+    is_access: bool
 
 
 def read_changes(deltas: Iterable[PolicyDelta], service_types: Collection[str]) -> tuple[PolicyChange, ...]:

@@ -18,8 +18,8 @@ from ranger_cdap.engine.lookup.resource_map import ResourceMap
 class NamedValues(msgspec.Struct, frozen=True):
     """Values named on a level, as normalised wildcards, and whether the level ignores case."""
 
-    texts: frozenset[str] = frozenset()
-    ignore_case: bool = False
+    texts: frozenset[str]
+    ignore_case: bool
 
 
 class OpenResource(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -30,11 +31,11 @@ _TRIMMED: Final = "".join(map(chr, range(33)))
 _NOT_WHITE_IN_JAVA: Final = "\x85\xa0\u2007\u202f"
 
 
+@dataclass(eq=False, slots=True)
 class SavedPolicies:
     """Policies as Ranger Admin would save them, and what is then another one than was written."""
 
-    def __init__(self) -> None:
-        self._changes: dict[str, list[str]] = {}
+    _changes: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def changes(self) -> tuple[str, ...]:

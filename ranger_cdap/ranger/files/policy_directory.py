@@ -17,6 +17,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
 
@@ -126,13 +127,15 @@ def read_directory(root: Path) -> PolicyCollection:
         raise InvalidInput(f"`{root}` cannot be used: {e}") from None
 
 
+@dataclass(eq=False, slots=True)
 class _Found:
     """The content of a directory, as far as it is read."""
 
-    def __init__(self) -> None:
-        self._service: ServiceEntry | None = None
-        self._policies: dict[str, dict[tuple[str, str], tuple[PurePosixPath, Json]]] = {_POLICIES: {}, _TAGS: {}}
-        self._written: list[Any] = []
+    _service: ServiceEntry | None = None
+    _policies: dict[str, dict[tuple[str, str], tuple[PurePosixPath, Json]]] = field(
+        default_factory=lambda: {_POLICIES: {}, _TAGS: {}}
+    )
+    _written: list[Any] = field(default_factory=list)
 
     def add(self, path: PurePosixPath, value: Any) -> None:
         """Add the value of a file.

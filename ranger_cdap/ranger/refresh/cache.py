@@ -14,6 +14,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +48,7 @@ _contact_decoder: Final = msgspec.json.Decoder(LastContact)
 _versions_decoder: Final = msgspec.json.Decoder(Versions)
 
 
+@dataclass(eq=False, slots=True)
 class PolicyCache:
     """The cache of one service; `report` receives a sentence for each quarantined file.
 
@@ -54,27 +56,18 @@ class PolicyCache:
     one, as after Ranger Admin was restored from a backup.
     """
 
-    def __init__(
-        self,
-        directory: Path,
-        service: str,
-        *,
-        report: Callable[[str], None],
-        with_users: bool = False,
-        allow_older: bool = False,
-        options: EngineOptions = EngineOptions(),  # noqa: B008 - immutable
-    ) -> None:
-        self._allow_older = allow_older
-        self._directory = directory
-        self._service = service
-        self._stem = _NOT_IN_A_FILE_NAME.sub("_", f"{APP_ID}_{service}")
-        self._report = report
-        self._with_users = with_users
-        self._options = options
+    directory: Path
+    service: str
+    _: KW_ONLY
+    report: Callable[[str], None]
+    with_users: bool = False
+    allow_older: bool = False
+    options: EngineOptions = EngineOptions()  # noqa: RUF009 - immutable
 
     def path(self, kind: str = _POLICIES) -> Path:
         """Return the file of a document: policies by default, `_roles`, `_tag`, `_userstore`, `_contact` or `_used`."""
-        return self._directory / f"{self._stem}{kind}.json"
+        stem = _NOT_IN_A_FILE_NAME.sub("_", f"{APP_ID}_{self.service}")
+        return self.directory / f"{stem}{kind}.json"
 
     def load(self, now: float) -> tuple[PolicySet, float] | None:
         """Return the set on disk and its age in seconds at `now` (since 1970); None without a usable one.
@@ -103,7 +96,7 @@ class PolicyCache:
             self._require_private()
             return self._found(now)
         except PolicySetError as e:
-            self._report(f"policy cache `{self.path()}` cannot be used: {e}")
+            self.report(f"policy cache `{self.path()}` cannot be used: {e}")
             return None
         except OSError as e:
             raise CacheError(f"policy cache `{self.path()}` cannot be read: {reason(e)}") from None
@@ -169,14 +162,14 @@ class PolicyCache:
         if (documents := self._documents()) is None:
             return None
         try:
-            found = compile_set(documents, self._service, self._options)
+            found = compile_set(documents, self.service, self.options)
         except MemoryError:  # the cache is sound, so it stays where it is
             raise CacheError(f"policy cache `{self.path()}` cannot be used: not enough memory") from None
         if older := _refusal(found.versions, least):
-            self._report(f"policy cache `{self.path()}` is not used: it has {older}")
+            self.report(f"policy cache `{self.path()}` is not used: it has {older}")
             return None
         if (age := self._age(found.versions, now)) is None:
-            self._report(f"policy cache `{self.path()}` is not used: its time is in the future")
+            self.report(f"policy cache `{self.path()}` is not used: its time is in the future")
             return None
         return found, age
 
@@ -185,12 +178,12 @@ class PolicyCache:
         if policies is None:
             return None
         tags = self._read(_TAGS) if (tagged := needs_tags(policies)) else None
-        users = self._read(_USERS) if self._with_users else None
-        needed = {_ROLES: roles, **({_TAGS: tags} if tagged else {}), **({_USERS: users} if self._with_users else {})}
+        users = self._read(_USERS) if self.with_users else None
+        needed = {_ROLES: roles, **({_TAGS: tags} if tagged else {}), **({_USERS: users} if self.with_users else {})}
         missing = next((kind for kind, content in needed.items() if content is None), None)
         if roles is None or missing is not None:
             name = self.path(missing or _ROLES).name
-            self._report(f"policy cache `{self.path()}` is not used: `{name}` is missing")
+            self.report(f"policy cache `{self.path()}` is not used: `{name}` is missing")
             return None
         return Documents(policies, roles, tags, users)
 
@@ -205,7 +198,7 @@ class PolicyCache:
 
     def _least(self) -> Versions:
         """Return the versions below which a set is rejected."""
-        return Versions() if self._allow_older else self._used()
+        return Versions() if self.allow_older else self._used()
 
     def _used(self) -> Versions:
         if (content := self._read(_USED)) is None:
@@ -264,28 +257,28 @@ class PolicyCache:
                 continue
             except OSError as e:
                 raise CacheError(f"policy cache `{path}` cannot be quarantined ({reason(e)}): {why}") from None
-        self._report(f"policy cache `{self.path()}` was quarantined as `.{suffix}`: {why}")
+        self.report(f"policy cache `{self.path()}` was quarantined as `.{suffix}`: {why}")
 
     def _exists(self) -> bool:
-        with os_errors_as(CacheError, f"cache directory `{self._directory}` cannot be read"):
-            return self._directory.is_dir()
+        with os_errors_as(CacheError, f"cache directory `{self.directory}` cannot be read"):
+            return self.directory.is_dir()
 
     def _make_directory(self) -> None:
-        with os_errors_as(CacheError, f"cache directory `{self._directory}` cannot be created"):
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os_errors_as(CacheError, f"cache directory `{self.directory}` cannot be created"):
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     @contextmanager
     def _locked(self, *, writing: bool = True) -> Iterator[None]:
         """Exclude other writers; a directory that is not writable needs no lock."""
         try:
             self._require_private()
-            lock = filelock.FileLock(self._directory / f"{self._stem}.lock", timeout=_LOCK_TIMEOUT, mode=0o600)
+            lock = filelock.FileLock(self.path().with_suffix(".lock"), timeout=_LOCK_TIMEOUT, mode=0o600)
             lock.acquire()
         except filelock.Timeout:
-            raise CacheError(f"another process holds the lock of the policy cache in `{self._directory}`") from None
+            raise CacheError(f"another process holds the lock of the policy cache in `{self.directory}`") from None
         except OSError as e:
             if writing or e.errno not in _NOT_WRITABLE:
-                raise CacheError(f"policy cache in `{self._directory}` cannot be locked: {reason(e)}") from None
+                raise CacheError(f"policy cache in `{self.directory}` cannot be locked: {reason(e)}") from None
             yield
             return
         try:
@@ -294,9 +287,9 @@ class PolicyCache:
             lock.release()
 
     def _require_private(self) -> None:
-        if not _is_private(self._directory.stat()):
+        if not _is_private(self.directory.stat()):
             raise CacheError(
-                f"cache directory `{self._directory}` is writable by other users, so it is not used; "
+                f"cache directory `{self.directory}` is writable by other users, so it is not used; "
                 "give it to this user alone (mode 0700)"
             )
 

@@ -42,7 +42,7 @@ class PolicySet(msgspec.Struct, frozen=True, eq=False):
     documents: Documents
     versions: Versions
     engine: PolicyEngine
-    user_groups: Mapping[str, Sequence[str]] | None = None
+    user_groups: Mapping[str, Sequence[str]] | None
 
     def groups_of(self, user: str) -> frozenset[str]:
         """Return the user's groups in Ranger; none if the user store was not downloaded."""

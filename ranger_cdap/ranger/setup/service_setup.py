@@ -136,7 +136,9 @@ def _list_change(configs: Mapping[str, str], key: str, names: Sequence[str], wan
     listed = configs.get(key, "").split(",")
     present = list(filter(None, map(str.strip, listed)))
     own = _record_key(wanted, key)
-    records = {name: _split(text) for name, text in configs.items() if _is_record(name, key)}
+    records = {
+        name: _split(text) for name, text in configs.items() if name.startswith(_RECORD) and name.endswith(f".{key}")
+    }
     recorded, elsewhere = records.get(own, []), {n for name, some in records.items() if name != own for n in some}
     # Ranger splits at commas and compares with the blanks: ` ann` is not the user `ann`.
     new = [name for name in names if name not in listed]
@@ -166,10 +168,6 @@ def _administrators(wanted: DesiredState) -> dict[str, tuple[str, ...]]:
 
 def _record_key(wanted: DesiredState, key: str) -> str:
     return f"{_RECORD}{wanted.instance}.{key}"
-
-
-def _is_record(name: str, key: str) -> bool:
-    return name.startswith(_RECORD) and name.endswith(f".{key}")
 
 
 def _account_lists(wanted: DesiredState) -> dict[str, list[str]]:

@@ -32,10 +32,12 @@ def operation(call: HandlerCall) -> Reply:
     body: OperationRequest = call.body
     authorizer = call.state.authorizer
     claims = verify_claims(call.caller, Claims(body.user, groups=body.groups))
-    context = Context(
-        {role: tuple(map(_related, entities)) for role, entities in body.related.items() if entities},
-        body.impersonated,
-    )
+    related = {
+        role: tuple(entity_pattern(one.type, tuple(one.parts)) for one in entities)
+        for role, entities in body.related.items()
+        if entities
+    }
+    context = Context(related, body.impersonated)
     others = {context.effective} - {None, call.caller.name}
     if others and CallerRole.DELEGATE not in call.caller.roles:
         raise Refused(403, f"{call.caller.name} is not authorized")
@@ -47,10 +49,6 @@ def operation(call: HandlerCall) -> Reply:
         raise NotReady(answer.reason)
     call.decided("cdap", answer.allowed)
     return json_reply(_reply(body.operation, answer, call.state.pending([answer])))
-
-
-def _related(entity: OperationEntity) -> EntityId | EntityPattern:
-    return entity_pattern(entity.type, tuple(entity.parts))
 
 
 def _reply(asked: str, answer: Answer, pending: str) -> OperationReply:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 import uuid
+from dataclasses import dataclass, field
 
 from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 
 
+@dataclass(eq=False, slots=True)
 class PolicyGeneration:
     """Generator of names for states of the policies; no process and no later state ever reuses one."""
 
-    def __init__(self) -> None:
-        self._process = uuid.uuid4().hex[:12]
-        self._lock = threading.Lock()
-        self._last: tuple[object, ...] = ()
-        self._count = 0
+    _process: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _last: tuple[object, ...] = ()
+    _count: int = 0
 
     def of(self, snapshot: Snapshot) -> str:
         """Return the name of the policies and the freshness that decide now."""

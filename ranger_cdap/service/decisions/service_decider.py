@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ranger_cdap.audit import AuditedAccess, AuditedService, AuditRecord, event_id, record_of
@@ -94,12 +94,12 @@ class ServiceDecider:
         )
 
 
+@dataclass(eq=False, slots=True)
 class DeciderRegistry:
     """Deciders of one request, created lazily."""
 
-    def __init__(self, services: Mapping[str, RangerService]) -> None:
-        self._services = services
-        self._deciders: dict[str, ServiceDecider] = {}
+    services: Mapping[str, RangerService]
+    _deciders: dict[str, ServiceDecider] = field(default_factory=dict)
 
     def of(self, name: str | None, type_: str | None) -> ServiceDecider:
         """Return the decider of the service with that name, or else of the first of that type.
@@ -110,12 +110,12 @@ class DeciderRegistry:
             Refused: the service's policies also mask or filter.
         """
         if name:
-            if name not in self._services:
+            if name not in self.services:
                 raise AuthzProblem.SERVICE_NOT_FOUND.error(name)
             return _telling_all(self._decider(name))
         if not type_:
             raise AuthzProblem.SERVICE_MANDATORY.error()
-        for decider in map(self._decider, self._services):
+        for decider in map(self._decider, self.services):
             if decider.definition.name == type_:
                 return _telling_all(decider)
         raise AuthzProblem.SERVICE_TYPE_NOT_FOUND.error(type_)
@@ -127,14 +127,14 @@ class DeciderRegistry:
             NotReady: as `of`.
             Refused: as `of`.
         """
-        for decider in map(self._decider, self._services):
+        for decider in map(self._decider, self.services):
             if decider.knows(resource_type):
                 return _telling_all(decider)
         return None
 
     def _decider(self, name: str) -> ServiceDecider:
         if name not in self._deciders:
-            service = self._services[name]
+            service = self.services[name]
             snapshot = service.snapshot
             if snapshot.engine is None:
                 raise NotReady(f"service `{name}` is not ready: {snapshot.reason}")

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -102,18 +102,16 @@ def _is_skipped(cdap_type: str, parts: list[str]) -> bool:
         return True
 
 
+@dataclass(eq=False, slots=True)
 class OpenChecks:
     """Checks whose requests are not known to have ended, by id; bounded, and safe to share between threads."""
 
-    def __init__(
-        self, expires_after: float, *, most: int = MOST_OPEN, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._expires_after = expires_after
-        self._most = most
-        self._clock = clock
-        self._open: OrderedDict[str, tuple[str, float]] = OrderedDict()
-        self._of_user: Counter[str] = Counter()
-        self._lock = threading.Lock()
+    expires_after: float
+    most: int = MOST_OPEN
+    clock: Callable[[], float] = time.monotonic
+    _open: OrderedDict[str, tuple[str, float]] = field(default_factory=OrderedDict)
+    _of_user: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __len__(self) -> int:
         with self._lock:
@@ -128,9 +126,9 @@ class OpenChecks:
                 return True
             if self._of_user[user] >= most:
                 return False
-            self._open[id_] = (user, self._clock())
+            self._open[id_] = (user, self.clock())
             self._of_user[user] += 1
-            if len(self._open) > self._most:
+            if len(self._open) > self.most:
                 self._forget(next(iter(self._open)))
             return True
 
@@ -142,7 +140,7 @@ class OpenChecks:
                     self._forget(id_)
 
     def _expire(self) -> None:
-        before = self._clock() - self._expires_after
+        before = self.clock() - self.expires_after
         while self._open and next(iter(self._open.values()))[1] <= before:
             self._forget(next(iter(self._open)))
 

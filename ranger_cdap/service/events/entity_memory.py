@@ -15,7 +15,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -57,22 +57,24 @@ class _Known:
     number: int = 0
 
 
+@dataclass(eq=False)
 class EntityMemory:
     """Memory in one file; safe to share between threads. Reading waits for no disk.
 
     Without a usable file nothing is known, and what depends on it is denied.
     """
 
-    def __init__(self, path: Path, inventory: Inventory | None, clock: Callable[[], float] = time.time) -> None:
-        self._path = path
-        self._inventory = inventory
-        self._clock = clock
-        self._known: dict[EntityId, _Known] = {}
-        self._deletions: OrderedDict[str, int] = OrderedDict()
-        self._complete = False
-        self._ready = False
-        self._number = 0
-        self._lock = threading.Lock()
+    path: Path
+    inventory: Inventory | None
+    clock: Callable[[], float] = time.time
+    _known: dict[EntityId, _Known] = field(default_factory=dict)
+    _deletions: OrderedDict[str, int] = field(default_factory=OrderedDict)
+    _complete: bool = False
+    _ready: bool = False
+    _number: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
         try:
             with self._lock:
                 self._open()
@@ -151,11 +153,11 @@ class EntityMemory:
         """Read the file once it can be; create it."""
         if self._ready:
             return
-        self._path.touch(mode=0o600)
-        self._path.chmod(0o600)
+        self.path.touch(mode=0o600)
+        self.path.chmod(0o600)
         with self._connection() as connection:
             connection.executescript(_TABLES)
-            now = int(self._clock() * 1000)
+            now = int(self.clock() * 1000)
             connection.execute("INSERT INTO memory SELECT ?, NULL WHERE NOT EXISTS (SELECT * FROM memory)", (now,))
             ((began, taken),) = connection.execute("SELECT began, inventory FROM memory")
             for kind, parts, existence, user, opened, number in connection.execute("SELECT * FROM entity"):
@@ -164,8 +166,8 @@ class EntityMemory:
                 )
                 self._number = max(self._number, number)
         self._ready = True
-        if self._inventory is not None:
-            self._enter(self._inventory, began, taken)
+        if self.inventory is not None:
+            self._enter(self.inventory, began, taken)
 
     def _enter(self, inventory: Inventory, began: int, taken: int | None) -> None:
         """Enter an inventory that is new; it counts if the memory began before CDAP was listed for it."""
@@ -193,8 +195,8 @@ class EntityMemory:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection whose changes are on disk together, afterwards."""
         try:
-            with closing(sqlite3.connect(self._path)) as connection, connection:
+            with closing(sqlite3.connect(self.path)) as connection, connection:
                 connection.execute("PRAGMA synchronous = FULL")
                 yield connection
         except sqlite3.Error as e:
-            raise OSError(0, f"`{self._path.name}`: {e}") from None
+            raise OSError(0, f"`{self.path.name}`: {e}") from None

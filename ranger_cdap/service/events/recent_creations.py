@@ -98,25 +98,25 @@ class _Creation:
         return replace(self, user=creator, created=change.time)
 
 
+@dataclass(eq=False, slots=True)
 class RecentCreations:
     """Bounded memory of the creations in stored records; safe to share between threads."""
 
-    def __init__(self, creators: Creators, *, most: int = MOST, clock: Callable[[], float] = time.time) -> None:
-        self._creators = creators
-        self._most = most
-        self._clock = clock
-        self._lives: OrderedDict[EntityId, _Creation] = OrderedDict()
-        self._requests: OrderedDict[tuple[EntityId, str], int] = OrderedDict()
-        self._lock = threading.Lock()
+    creators: Creators
+    most: int = MOST
+    clock: Callable[[], float] = time.time
+    _lives: OrderedDict[EntityId, _Creation] = field(default_factory=OrderedDict)
+    _requests: OrderedDict[tuple[EntityId, str], int] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add_record(self, caller: str, record: Record) -> None:
         """Remember the creations in a record, if its caller is trusted."""
-        if self._creators.callers is not None and caller not in self._creators.callers:
+        if self.creators.callers is not None and caller not in self.creators.callers:
             return
         for change in changes_in(record):
             self._end_request(change)
         for change in creations_and_deletions(record):
-            creator = self._creators.creator(change)
+            creator = self.creators.creator(change)
             if self._is_recent(change, KEPT) and max(len(creator), len(str(change.entity))) <= LONGEST:
                 self._remember(change, creator)
 
@@ -128,12 +128,12 @@ class RecentCreations:
         change = change_of_check(check, "", check.at)
         if change is None or not self._may_create(change) or not self._is_recent(change, UNREPORTED):
             return
-        user = self._creators.creator(change)
+        user = self.creators.creator(change)
         if user and max(len(user), len(str(change.entity))) <= LONGEST:
             with self._lock:
                 self._requests[change.entity, user] = change.time
                 self._requests.move_to_end((change.entity, user))
-                while len(self._requests) > self._most:
+                while len(self._requests) > self.most:
                     self._requests.popitem(last=False)
 
     def remove_check(self, check: JournalledCheck) -> None:
@@ -153,7 +153,7 @@ class RecentCreations:
 
     def _sentence(self, evaluated: EvaluatedPrivilege) -> str:
         for entity in _granted_with(evaluated):
-            given = {ANY, VISIBLE, *(access.upper() for access in self._creators.gives.get(entity.type, ()))}
+            given = {ANY, VISIBLE, *(access.upper() for access in self.creators.gives.get(entity.type, ()))}
             if given.isdisjoint(evaluated.actions):
                 continue
             user = evaluated.person
@@ -183,13 +183,13 @@ class RecentCreations:
         return asked
 
     def _end_request(self, change: RecordedChange) -> None:
-        key = change.entity, self._creators.creator(replace(change, requester=""))
+        key = change.entity, self.creators.creator(replace(change, requester=""))
         with self._lock:
             if self._may_create(change) and self._requests.get(key, change.ended + 1) <= change.ended:
                 del self._requests[key]
 
     def _may_create(self, change: RecordedChange) -> bool:
-        return change.kind is ChangeKind.CREATE and not change.child and not self._creators.by_requester
+        return change.kind is ChangeKind.CREATE and not change.child and not self.creators.by_requester
 
     def _is_recent(self, change: RecordedChange, kept: int) -> bool:
         now = self._now()
@@ -203,11 +203,11 @@ class RecentCreations:
         with self._lock:
             self._lives[change.entity] = self._lives.get(change.entity, _Creation()).after(change, creator)
             self._lives.move_to_end(change.entity)
-            while len(self._lives) > self._most:
+            while len(self._lives) > self.most:
                 self._lives.popitem(last=False)
 
     def _now(self) -> int:
-        return int(self._clock() * 1000)
+        return int(self.clock() * 1000)
 
 
 def _open(answer: Answer) -> Iterator[EvaluatedPrivilege]:

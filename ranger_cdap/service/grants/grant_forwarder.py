@@ -183,7 +183,11 @@ class GrantForwarder:
         It changes that one, too, once a person has made it list the entity once.
         """
         found = policies_of(self.rights.engine(), change.grant.resource)
-        return [policy for policy in found if policy is None or not _is_left_alone(policy)]
+        return [
+            policy
+            for policy in found
+            if policy is None or not (policy.additional_resources and is_creators_policy(policy))
+        ]
 
     def _reply_of_change(self, change: _GrantChange, *, wanted: bool) -> GrantReply:
         """Return the reply after Ranger has changed policies and the change is in effect here."""
@@ -202,10 +206,6 @@ class GrantForwarder:
         still = "does not have" if wanted else "still has"
         reason = f"{grant.user} {still} {', '.join(odd)} on {change.entity}, because of another policy"
         return GrantReply(done=False, changed=changed, reason=f"{IN_RANGER}: {reason}")
-
-
-def _is_left_alone(policy: Policy) -> bool:
-    return bool(policy.additional_resources) and is_creators_policy(policy)
 
 
 def is_masters_own(request: GrantRequest, master: str) -> bool:

@@ -8,6 +8,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
@@ -22,16 +23,16 @@ _MOST_KINDS: Final = 1_000
 _OTHER_LINE_ENDS: Final = {0x7F: "\\u007f", 0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
+@dataclass(eq=False, slots=True)
 class OncePerMinute:
     """Rate limit: one occasion per minute of each kind, of a bounded number of kinds."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
+    clock: Callable[[], float] = time.monotonic
+    _seen: dict[tuple[object, ...], tuple[float, int]] = field(default_factory=dict)
 
     def left_out(self, kind: tuple[object, ...]) -> int | None:
         """Return how many occasions were left out since the last one; None if this one is to be left out, too."""
-        now = self._clock()
+        now = self.clock()
         at, left_out = self._seen.get(kind, (-math.inf, 0))
         if now - at < _SECONDS:
             self._seen[kind] = (at, left_out + 1)

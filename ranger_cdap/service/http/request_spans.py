@@ -7,6 +7,7 @@ the requests of others cannot crowd out theirs: they make one span per minute fo
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from starlette.types import Scope
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 
 
+@dataclass(eq=False, slots=True)
 class RequestSpans:
     """Recorder of the spans of a service's requests."""
 
-    def __init__(self, telemetry: Telemetry) -> None:
-        self._telemetry = telemetry
-        self._limit = OncePerMinute()
+    telemetry: Telemetry
+    _limit: OncePerMinute = field(default_factory=OncePerMinute)
 
     def record(self, scope: Scope, status: int, seconds: float) -> str:
         """Record the span of an answered request, with what its handler has noted in the state of the scope.
@@ -39,7 +40,7 @@ class RequestSpans:
         method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
         named = {"http.route": route, "ranger_cdap.result": state.get("result", "")}
         parents = [value.decode("latin-1") for name, value in scope["headers"] if name == TRACEPARENT.encode()]
-        return self._telemetry.record(
+        return self.telemetry.record(
             f"{method} {route}".strip(),
             time.time_ns() - round(seconds * 1e9),
             {"http.request.method": method, "http.response.status_code": status}

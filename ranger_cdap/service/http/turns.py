@@ -9,18 +9,19 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 SLICE: Final = 100
 """Steps of a turn; a step is a decision."""
 
 
+@dataclass(eq=False, slots=True)
 class Turns:
     """Turns of the threads of one service, in the order in which they asked for them."""
 
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._queue: deque[threading.Lock] = deque()
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _queue: deque[threading.Lock] = field(default_factory=deque)
 
     @contextmanager
     def taking(self) -> Iterator[None]:

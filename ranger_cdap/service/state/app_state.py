@@ -35,13 +35,13 @@ class AppState:
     enforcer: AccessEnforcer
     services: Mapping[str, RangerService]
     metrics: ServiceMetrics
+    events: Events | None
+    grant_forwarder: GrantForwarder | None
+    role_forwarder: RoleForwarder | None
+    telemetry: Telemetry | None
     generation: PolicyGeneration = field(default_factory=PolicyGeneration)
     limits: ServiceLimits = ServiceLimits()  # noqa: RUF009 - immutable
     settings_drift: SettingsDrift = field(default_factory=SettingsDrift)
-    events: Events | None = None
-    grant_forwarder: GrantForwarder | None = None
-    role_forwarder: RoleForwarder | None = None
-    telemetry: Telemetry | None = None
 
     def pending(self, answers: Iterable[Answer]) -> str:
         """Return the sentence to add to a denial about an entity that the denied user created recently."""

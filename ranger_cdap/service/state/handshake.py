@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -29,12 +30,12 @@ class Handshake(msgspec.Struct, forbid_unknown_fields=True):
     records: bool | None = None
 
 
+@dataclass(eq=False, slots=True)
 class SettingsDrift:
     """Log of the differences of CDAP's settings from ours, each once."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._last: tuple[str, ...] = ()
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _last: tuple[str, ...] = ()
 
     def update(self, found: tuple[str, ...]) -> None:
         """Remember the differences; log new ones."""

@@ -72,8 +72,8 @@ class Cell:
     allowing: tuple[CellItem, ...]
     denying: tuple[CellItem, ...]
     removals: tuple[tuple[CellItem, ...], ...]
-    decided_by: int = NO_POLICY
-    witness: Witness | None = None
+    decided_by: int
+    witness: Witness | None
 
     @property
     def ways(self) -> tuple[CellItem, ...]:

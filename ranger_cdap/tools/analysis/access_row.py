@@ -27,7 +27,7 @@ class AccessRow(
     any other has an example for each access type. `times` counts the recorded requests of a replay.
     """
 
-    gained: bool = True
+    gained: bool
     policy_id: int | None
     policy_name: str = ""
     side: str = ""
@@ -45,7 +45,7 @@ class AccessRow(
     conditions: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
-    examples: Mapping[str, ExampleRequest] = {}
+    examples: Mapping[str, ExampleRequest]
     times: int = 0
 
     @property

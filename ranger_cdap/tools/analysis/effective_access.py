@@ -7,7 +7,7 @@ away access which would be allowed without any denial or exception; of these, a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.engine.view import Item, Path, PolicyEntry, ResourceMatcher, gc_paused
@@ -39,39 +39,30 @@ class AccessScope:
 
     accesses: tuple[str, ...]
     paths: tuple[Path, ...]
-    within: Mapping[str, ResourceMatcher] = field(default_factory=dict)
-    subject: Subject | None = None
+    within: Mapping[str, ResourceMatcher]
+    subject: Subject | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AllowedAccess:
-    """Access for one access type where `guard` holds, by an item; with a witness if it is exact, else with doubts."""
+class ItemAccess:
+    """Access for one access type that an item allows, or takes away, where `guard` holds.
 
-    source: AccessSource
-    guard: Formula
-    witness: Witness | None = None
-    doubts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DeniedAccess:
-    """Access for one access type that a deny item or an allow exception takes away where `guard` holds.
-
-    So does a source without an item, a policy that denies all else.
+    What takes it away is a deny item, an allow exception, or a source without an item: a policy that denies all else.
+    It has a witness if it is exact, else doubts.
     """
 
     source: AccessSource
     guard: Formula
-    witness: Witness | None = None
-    doubts: tuple[str, ...] = ()
+    witness: Witness | None
+    doubts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundAccess:
     """Access found; `contradictions` are witnesses that the engine decides otherwise: faults of this analysis."""
 
-    allowed: tuple[AllowedAccess, ...]
-    taken: tuple[DeniedAccess, ...]
+    allowed: tuple[ItemAccess, ...]
+    taken: tuple[ItemAccess, ...]
     contradictions: tuple[Witness, ...]
     space: PolicySpace
     scope: AccessScope
@@ -103,7 +94,7 @@ class _AccessSearch:
 
     # --- allowed ------------------------------------------------------------------------------------------------------
 
-    def allowed(self) -> Iterator[AllowedAccess]:
+    def allowed(self) -> Iterator[ItemAccess]:
         """Yield the rows, by source: super users, policies in their order, tags."""
         space = self.space
         for path in self._paths():
@@ -125,7 +116,7 @@ class _AccessSearch:
                             yield from self._allowed_row(source, all_of((unprivileged, first)))
         yield from self._allowed_by_tags(rank, unprivileged)
 
-    def _allowed_by_tags(self, rank: Mapping[int, int], unprivileged: Formula) -> Iterator[AllowedAccess]:
+    def _allowed_by_tags(self, rank: Mapping[int, int], unprivileged: Formula) -> Iterator[ItemAccess]:
         space = self.space
         order = {id(one): n for n, one in enumerate(space.occurrences)}
         for one in space.occurrences:
@@ -137,18 +128,18 @@ class _AccessSearch:
                         first = before_tag(space, source, narrowed_to(self.scope, source.region), rank, order)
                         yield from self._allowed_row(source, all_of((unprivileged, first)))
 
-    def _allowed_row(self, source: AccessSource, rest: Formula) -> Iterator[AllowedAccess]:
+    def _allowed_row(self, source: AccessSource, rest: Formula) -> Iterator[ItemAccess]:
         guard = all_of((inside_of(self.space, self.scope, source.region.path), source.guard, source.rest, rest))
         if guard is FALSE:
             return
         narrowed = replace(source, region=narrowed_to(self.scope, source.region))
         guard = all_of((guard, allowed_by(self.space, narrowed)))
         if found := self.search.confirmed(guard, source.region.path, source.access, self._allows):
-            yield AllowedAccess(source, guard, *found)
+            yield ItemAccess(source, guard, *found)
 
     # --- taken away ---------------------------------------------------------------------------------------------------
 
-    def taken(self) -> Iterator[DeniedAccess]:
+    def taken(self) -> Iterator[ItemAccess]:
         """Yield the denials and exceptions, by zone and policy, those of resource policies first."""
         space = self.space
         for zone in space.repositories:
@@ -156,7 +147,7 @@ class _AccessSearch:
                 for path in self._paths():
                     for access in self.scope.accesses:
                         rulings = space.rulings_of(entry, path, access)
-                        if any(map(_may_take, rulings)):
+                        if any(one.denies is not FALSE or one.symbolic.allow_exceptions for one in rulings):
                             yield from self._taken_by(zone, entry, path, access, rulings)
         for one in space.occurrences:
             for path in self._paths():
@@ -165,7 +156,7 @@ class _AccessSearch:
 
     def _taken_by(
         self, zone: Zone, entry: PolicyEntry, path: Path, access: str, rulings: Iterable[Ruling]
-    ) -> Iterator[DeniedAccess]:
+    ) -> Iterator[ItemAccess]:
         space, maker = self.space, self.space.maker
         for resource in entry.resources:
             inside = maker.self_match(resource, path, subtree=entry.covers_subtree)
@@ -181,7 +172,7 @@ class _AccessSearch:
                     guard = all_of((inside, negated(any_of(higher)), formula))
                     yield from self._taken_row(AccessSource(zone, region, access, guard, ruling, item))
 
-    def _taken_by_tag(self, one: TagOccurrence, path: Path, access: str) -> Iterator[DeniedAccess]:
+    def _taken_by_tag(self, one: TagOccurrence, path: Path, access: str) -> Iterator[ItemAccess]:
         if not path:
             return
         elements = (None,) * len(path) if one.resource is None else levels_of(one.resource, path)
@@ -192,7 +183,7 @@ class _AccessSearch:
                     guard = all_of((inside, formula))
                     yield from self._taken_row(AccessSource(zone, region, access, guard, tagged.ruling, item, one))
 
-    def _taken_row(self, source: AccessSource) -> Iterator[DeniedAccess]:
+    def _taken_row(self, source: AccessSource) -> Iterator[ItemAccess]:
         access, path = source.access, source.region.path
         guard = all_of((inside_of(self.space, self.scope, path), source.guard))
         if guard is FALSE:
@@ -200,7 +191,7 @@ class _AccessSearch:
         near = narrowed_to(self.scope, source.region)
         guard = all_of((guard, self._granted(source.zone, near, access), negated(self.space.allowed(near, access))))
         if found := self.search.confirmed(guard, path, access, lambda witness: not self._allows(witness)):
-            yield DeniedAccess(source, guard, *found)
+            yield ItemAccess(source, guard, *found)
 
     def _granted(self, zone: Zone, region: Region, access: str) -> Formula:
         """Return that some item would allow access if nothing denied it."""
@@ -253,10 +244,6 @@ def _narrower(element: ResourceMatcher | None, within: ResourceMatcher | None) -
     if within is not None and (element is None or element.match_any or within.exact is not None):
         return within
     return element
-
-
-def _may_take(ruling: Ruling) -> bool:
-    return ruling.denies is not FALSE or bool(ruling.symbolic.allow_exceptions)
 
 
 def taking_items(ruling: Ruling, access: str, maker: RulingMaker) -> Iterator[tuple[SymbolicItem | None, Formula]]:

@@ -10,9 +10,8 @@ from ranger_cdap.engine.view import OWNER, ResourceMatcher, compile_element
 from ranger_cdap.keyed import grouped
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.analysis.effective_access import (
-    AllowedAccess,
-    DeniedAccess,
     FoundAccess,
+    ItemAccess,
     inside_of,
     narrowed_to,
 )
@@ -44,13 +43,13 @@ def allowed_rows(found: FoundAccess, spelling: Spelling = resource_text) -> list
     """Return the access that is allowed."""
     exceptions = {id(one): _exceptions(one.source, found) for one in found.allowed}
     groups = grouped(((one.source.place, one.doubts, exceptions[id(one)]), one) for one in found.allowed)
-    return [_row(group, found, exceptions[id(group[0])], spelling) for group in groups.values()]
+    return [_row(group, found, exceptions[id(group[0])], spelling, gained=True) for group in groups.values()]
 
 
 def taken_rows(found: FoundAccess, spelling: Spelling = resource_text) -> list[AccessRow]:
     """Return the access that denials and exceptions take away."""
     groups = grouped(((one.source.place, one.doubts), one) for one in found.taken)
-    return [_row(group, found, (), spelling) for group in groups.values()]
+    return [_row(group, found, (), spelling, gained=False) for group in groups.values()]
 
 
 def applying(item: SymbolicItem, engine: PolicyEngine, subject: Subject | None) -> tuple[str, ...]:
@@ -73,17 +72,19 @@ def conditions_of(
 
 
 def _row(
-    group: Sequence[AllowedAccess] | Sequence[DeniedAccess],
+    group: Sequence[ItemAccess],
     found: FoundAccess,
     exceptions: tuple[str, ...],
     spelling: Spelling,
+    *,
+    gained: bool,
 ) -> AccessRow:
     first, source = group[0], group[0].source
     ruling, item, region = source.ruling, source.item, source.region
     levels, whole = _part(region, found)
     occurrences = (source.occurrence,) if source.occurrence else ()
     return AccessRow(
-        gained=isinstance(first, AllowedAccess),
+        gained=gained,
         policy_id=ruling.policy.id if ruling else None,
         policy_name=ruling.policy.name if ruling else "",
         side=item.side if item else "",
@@ -106,7 +107,7 @@ def _row(
 
 
 def _who(
-    group: Sequence[AllowedAccess] | Sequence[DeniedAccess],
+    group: Sequence[ItemAccess],
     found: FoundAccess,
     item: SymbolicItem | None,
     ruling: Ruling | None,

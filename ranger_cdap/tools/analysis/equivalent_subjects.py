@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from ranger_cdap.engine.view import PolicyCompiler, PolicyEntry, PolicyResourceMatcher
 from ranger_cdap.tools.analysis.subject import Subject, exactly
@@ -10,27 +11,27 @@ from ranger_cdap.tools.analysis.symbols.space import PolicySpace, Region
 from ranger_cdap.tools.analysis.symbols.symbolic import SymbolicPolicies
 
 
+@dataclass(eq=False, slots=True)
 class EquivalentSubjects:
     """Classes of subjects on the resource last asked about.
 
     Those of one class have the same cells there, except for the witness.
     """
 
-    def __init__(self, space: PolicySpace) -> None:
-        self._space = space
-        self._symbols = SymbolicPolicies()
-        self._resource: dict[str, str] | None = None
-        self._named: frozenset[str] | None = None
+    space: PolicySpace
+    _symbols: SymbolicPolicies = field(default_factory=SymbolicPolicies)
+    _resource: dict[str, str] | None = None
+    _named: frozenset[str] | None = None
 
     def class_of(self, subject: Subject, resource: Mapping[str, str]) -> Hashable:
         """Return the class of a subject: their principals that policies near name, or all that is known of them."""
         if self._resource != resource:
             self._resource, self._named = dict(resource), self._names_near(resource)
-        return subject if self._named is None else subject.principals(self._space.engine) & self._named
+        return subject if self._named is None else subject.principals(self.space.engine) & self._named
 
     def _names_near(self, resource: Mapping[str, str]) -> frozenset[str] | None:
         """Return the principals that policies near name; None if more than names may distinguish users."""
-        space, given = self._space, self._space.view.privileged
+        space, given = self.space, self.space.view.privileged
         names = {f"u:{user}" for user in given.super_users} | {f"g:{group}" for group in given.super_groups}
         tagged = [one.resource for one in space.occurrences if one.resource is not None]
         for entry, compiler in self._near(resource):
@@ -40,7 +41,7 @@ class EquivalentSubjects:
         return None if _is_dynamic(tagged) else frozenset(names)
 
     def _near(self, resource: Mapping[str, str]) -> Iterator[tuple[PolicyEntry, PolicyCompiler]]:
-        space, state = self._space, self._space.view
+        space, state = self.space, self.space.view
         path = state.model.path_of(frozenset(resource)) if resource else ()
         if path is not None:
             levels = state.model.levels

@@ -44,8 +44,8 @@ class ChangedAccess:
     source: AccessSource
     guard: Formula
     otherwise: Formula
-    witness: Witness | None = None
-    doubts: tuple[str, ...] = ()
+    witness: Witness | None
+    doubts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

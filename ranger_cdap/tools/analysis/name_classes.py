@@ -22,8 +22,8 @@ class NameClass:
 
     options: LevelOptions
     inside: tuple[ResourceMatcher, ...]
-    outside: tuple[ResourceMatcher, ...] = ()
-    taken: frozenset[str] = frozenset()
+    outside: tuple[ResourceMatcher, ...]
+    taken: frozenset[str]
     name: str = ""
 
     def found(self) -> NameClass | Undecided | None:

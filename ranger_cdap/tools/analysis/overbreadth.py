@@ -6,7 +6,7 @@ Only values whose narrowing can take access and never give any are judged: those
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
 
@@ -87,20 +87,14 @@ def overbreadth(
     return Overbreadth(tuple(found), tuple(sorted(judge.without_entities)))
 
 
+@dataclass(eq=False, slots=True)
 class _Judge:
-    def __init__(
-        self,
-        engine: PolicyEngine,
-        by_path: Mapping[Path, list[tuple[str, ...]]],
-        max_names: int,
-        spelling: Spelling,
-    ) -> None:
-        self._engine = engine
-        self._by_path = by_path
-        self._max_names = max_names
-        self._spelling = spelling
-        self._symbols = SymbolicPolicies()
-        self.without_entities: set[str] = set()
+    engine: PolicyEngine
+    by_path: Mapping[Path, list[tuple[str, ...]]]
+    max_names: int
+    spelling: Spelling
+    _symbols: SymbolicPolicies = field(default_factory=SymbolicPolicies)
+    without_entities: set[str] = field(default_factory=set)
 
     def is_judged(self, entry: PolicyEntry) -> bool:
         policy = entry.compiled
@@ -110,7 +104,7 @@ class _Judge:
 
     def values(self, zone: Zone, entry: PolicyEntry) -> Iterator[OverbroadValue]:
         for resource in entry.resources:
-            if resource.path not in self._by_path:
+            if resource.path not in self.by_path:
                 self.without_entities |= {resource.path[-1]} if resource.path else set()
                 continue
             matched = [*self._matched(zone, resource)]
@@ -126,14 +120,14 @@ class _Judge:
         """Yield the entities that a resource covers: with `*` below a level, those of that level too."""
         for length in range(resource.last_specific + 1, len(resource.path) + 1):
             path = resource.path[:length]
-            for values in self._by_path.get(path, ()):
+            for values in self.by_path.get(path, ()):
                 if _covers(resource.elements, values) and self._decides(zone, path, values):
                     yield values
 
     def _decides(self, zone: Zone, path: Path, values: tuple[str, ...]) -> bool:
         """Return whether the policies of a zone may decide on an entity."""
-        zones = self._engine.view.zone_table.of(path, values)
-        if not self._engine.view.policies.zones_known:
+        zones = self.engine.view.zone_table.of(path, values)
+        if not self.engine.view.policies.zones_known:
             return True
         return len(zones) != 1 if zone is None else zone in zones
 
@@ -148,7 +142,7 @@ class _Judge:
             return _Enough((), 0)
         if not value.strip("*?") or any(not _SPECIAL.isdisjoint(name) for name in unlike):
             return None
-        if len(unlike) <= self._max_names:
+        if len(unlike) <= self.max_names:
             return _Enough(tuple(unlike), len(covered))
         prefix = _common_prefix(unlike[0], unlike[-1])
         test = alone.tests[0]
@@ -159,14 +153,14 @@ class _Judge:
     def _found(
         self, zone: Zone, entry: PolicyEntry, resource: PolicyResourceMatcher, index: int, value: str, enough: _Enough
     ) -> OverbroadValue:
-        symbolic = self._symbols.of(entry.compiled, entry, self._engine.view.compiler)
+        symbolic = self._symbols.of(entry.compiled, entry, self.engine.view.compiler)
         return OverbroadValue(
             policy_id=entry.compiled.id,
             policy_name=entry.name,
             zone=zone or "",
             level=resource.path[index],
             value=value,
-            resource=self._spelling(resource.path, [*map(level_text, levels_of(resource, resource.path))]),
+            resource=self.spelling(resource.path, [*map(level_text, levels_of(resource, resource.path))]),
             who=tuple(dict.fromkeys(one for item in symbolic.allow for one in principals(item))),
             entities=enough.entities,
             enough=enough.values,

@@ -85,7 +85,8 @@ def _zone_around(own: PolicyResourceMatcher, resources: _ZoneResources) -> str |
     if len(near) != 1:
         return None
     (around, (zone, readable)) = near[0]
-    return zone if readable and _is_inside(own, around) else None
+    is_inside = own.path[: len(around.path)] == around.path and _is_covered(own, around)
+    return zone if readable and is_inside else None
 
 
 def _may_meet(one: PolicyResourceMatcher, other: PolicyResourceMatcher) -> bool:
@@ -101,10 +102,6 @@ def _may_meet(one: PolicyResourceMatcher, other: PolicyResourceMatcher) -> bool:
 def _on_one_path(one: PolicyResourceMatcher, other: PolicyResourceMatcher) -> bool:
     common = min(len(one.path), len(other.path))
     return one.path[:common] == other.path[:common]
-
-
-def _is_inside(own: PolicyResourceMatcher, around: PolicyResourceMatcher) -> bool:
-    return own.path[: len(around.path)] == around.path and _is_covered(own, around)
 
 
 def _is_covered(own: PolicyResourceMatcher, around: PolicyResourceMatcher) -> bool:

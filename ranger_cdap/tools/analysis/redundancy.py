@@ -46,7 +46,7 @@ class RedundantPrincipal:
     principal: str
     accesses: tuple[str, ...]
     resources: tuple[str, ...]
-    given_by: tuple[str, ...] = ()
+    given_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

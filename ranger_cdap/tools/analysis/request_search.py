@@ -39,7 +39,7 @@ class RequestSearch:
     """
 
     space: PolicySpace
-    budget: SearchBudget = SearchBudget()
+    budget: SearchBudget
     access_time: int = DEFAULT_TIME
     contradictions: list[Witness] = field(default_factory=list)
     _finders: dict[tuple[Path, str], WitnessFinder] = field(default_factory=dict)

@@ -31,7 +31,7 @@ class Expectation:
     entity: EntityId
     context: Context
     allowed: bool
-    note: str = ""
+    note: str
 
     def __str__(self) -> str:
         return f"{self.user} {self.operation} on {self.entity}"

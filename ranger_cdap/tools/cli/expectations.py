@@ -84,7 +84,7 @@ class ExpectationResult:
     allowed: bool
     why: str
     policy_ids: tuple[int, ...]
-    undecided: bool = False
+    undecided: bool
 
     @property
     def met(self) -> bool:

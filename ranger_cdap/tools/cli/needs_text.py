@@ -25,7 +25,7 @@ class PlannedOperation:
     row: Operation
     context: Context
     needs: Sequence[Sequence[RequiredPrivilege]]
-    more: AdditionalPrivileges | None = None
+    more: AdditionalPrivileges | None
 
     @property
     def undecided(self) -> str:

@@ -30,8 +30,8 @@ class ChangePlan:
     """
 
     steps: tuple[Step, ...]
-    grants: int = 0
-    left_out: int = 0
+    grants: int
+    left_out: int
 
     @property
     def changes(self) -> tuple[Step, ...]:

@@ -94,10 +94,10 @@ class LintContext:
 
     known: KnownPrincipals
     now: int
-    lacks_attributes: Callable[[PolicyItemCondition], bool] = lambda _: False
-    inherits: bool = False
-    inventory: Inventory | None = None
-    is_cdap: bool = True
+    lacks_attributes: Callable[[PolicyItemCondition], bool]
+    inherits: bool
+    inventory: Inventory | None
+    is_cdap: bool
 
 
 _Findings = Iterator[tuple[str, LintCode, str]]
@@ -272,11 +272,8 @@ def _covers(wide: PolicyItem, narrow: PolicyItem, model: ServiceModel, *, admin:
         return False
     all_users = PUBLIC in wide.groups or (USER_MACRO in wide.users and not (narrow.groups or narrow.roles))
     named = all(set(getattr(narrow, kind)) <= set(getattr(wide, kind)) for kind in ("users", "groups", "roles"))
-    return (all_users or named) and _accesses(narrow, model) <= _accesses(wide, model) and _names_anyone(narrow)
-
-
-def _names_anyone(item: PolicyItem) -> bool:
-    return bool(item.users or item.groups or item.roles)
+    names_anyone = bool(narrow.users or narrow.groups or narrow.roles)
+    return names_anyone and (all_users or named) and _accesses(narrow, model) <= _accesses(wide, model)
 
 
 def _is_one_account(item: PolicyItem) -> bool:

@@ -37,7 +37,7 @@ class NeededPolicy:
     name: str
     resources: Mapping[str, Mapping[str, list[str]]]
     rights: Mapping[str, frozenset[str]]
-    zone: str = UNZONED
+    zone: str
 
     def document(self) -> Json:
         """Return the policy, in the form of an export."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ranger_cdap.authz.access_review import review_engine, reviewed
 from ranger_cdap.authz.authorizer import Authorizer
@@ -28,8 +28,8 @@ class AccessHolder:
     kind: str
     name: str
     accesses: Accesses
-    groups: tuple[str, ...] = ()
-    depends: Mapping[str, str] = field(default_factory=dict)
+    groups: tuple[str, ...]
+    depends: Mapping[str, str]
 
     def status(self, access: str) -> str:
         """Return the verdict on an access as text, with that on which it depends."""

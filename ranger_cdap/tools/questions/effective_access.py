@@ -22,8 +22,8 @@ class EffectiveAccess:
     """Rows of access that is allowed, and that denials take away; `errors` are sentences on faults of the analysis."""
 
     allowed: tuple[AccessRow, ...]
-    denied: tuple[AccessRow, ...] = ()
-    errors: tuple[str, ...] = ()
+    denied: tuple[AccessRow, ...]
+    errors: tuple[str, ...]
 
 
 def reached(
@@ -54,7 +54,7 @@ def reached(
     errors = tuple(f"error: the engine contradicts the analysis on {one}" for one in contradicting)
     if subject is None:
         rows = sorted(allowed, key=lambda row: not row.whole)
-        return EffectiveAccess(tuple(rows), errors=errors)
+        return EffectiveAccess(tuple(rows), (), errors)
     taken = taken_rows(found, spelling)
     return EffectiveAccess(tuple(sorted(allowed, key=_order)), tuple(sorted(taken, key=_order)), errors)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Final
 
 from ranger_cdap.authz.policy_index import PolicyIndex
@@ -66,16 +67,16 @@ def note_text(mark: ActionAccess, index: PolicyIndex) -> str:
     return ""
 
 
+@dataclass(eq=False, slots=True)
 class MatrixNotes:
     """Notes on the accesses of a matrix, numbered in the order in which they are asked for."""
 
-    def __init__(self, index: PolicyIndex) -> None:
-        self._index = index
-        self._numbers: dict[str, int] = {}
+    index: PolicyIndex
+    _numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, mark: ActionAccess) -> int | None:
         """Return the number of the note on an access, None if there is nothing to note."""
-        text = note_text(mark, self._index)
+        text = note_text(mark, self.index)
         return self._numbers.setdefault(text, len(self._numbers) + 1) if text else None
 
     @property

@@ -21,7 +21,7 @@ class NamespaceMatrix:
 
     matrix: Matrix
     index: PolicyIndex
-    left_out: int = 0
+    left_out: int
 
     @property
     def notes(self) -> tuple[str, ...]:

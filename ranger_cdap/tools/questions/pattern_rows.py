@@ -56,7 +56,7 @@ class RowEntities:
     """Entities that stand for all of a row; if `undecided` says why, only for a part of it."""
 
     entities: tuple[EntityId, ...]
-    undecided: str = ""
+    undecided: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class _Teller:
     """
 
     levels: tuple[tuple[str, ResourceMatcher], ...]
-    entry: PolicyEntry | None = None
+    entry: PolicyEntry | None
 
     @property
     def costly(self) -> str:

@@ -126,7 +126,7 @@ class Rejection:
     """Line that is no record, and why, if that is known."""
 
     place: Place
-    reason: str = ""
+    reason: str
 
     def __str__(self) -> str:
         return str(self.place)
@@ -148,7 +148,7 @@ class ShadowReport:
     """
 
     service: str
-    since: int = 0
+    since: int
     rows: dict[ShadowKey, ShadowRow] = field(default_factory=dict)
     changed: int = 0
     unchanged: int = 0

@@ -31,7 +31,7 @@ def evaluate(
     kind: str, values: Sequence[str], options: dict[str, Any], circumstances: ConditionContext, *, lenient: bool = False
 ) -> ConditionOutcome | None:
     definition = PolicyConditionDef(name="c", evaluator=PACKAGE + kind, evaluator_options=options)
-    condition = compile_condition(definition, values, ConditionOptions(lenient=lenient))
+    condition = compile_condition(definition, values, ConditionOptions(lenient, {}))
     return condition(circumstances) if condition else None
 
 
@@ -141,12 +141,16 @@ def test_read_like_java(
 
 
 def test_a_condition_nobody_knows_cannot_be_evaluated() -> None:
-    assert compile_condition(None, ["x"], ConditionOptions()) is None
+    assert compile_condition(None, ["x"], ConditionOptions(False, {})) is None
     assert (
-        compile_condition(PolicyConditionDef(name="c", evaluator="com.example.Mine"), ["x"], ConditionOptions()) is None
+        compile_condition(
+            PolicyConditionDef(name="c", evaluator="com.example.Mine"), ["x"], ConditionOptions(False, {})
+        )
+        is None
     )
     assert (
-        compile_condition(PolicyConditionDef(name="c", evaluator=PACKAGE + "Mine"), ["x"], ConditionOptions()) is None
+        compile_condition(PolicyConditionDef(name="c", evaluator=PACKAGE + "Mine"), ["x"], ConditionOptions(False, {}))
+        is None
     )
 
 

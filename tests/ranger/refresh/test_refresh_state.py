@@ -43,7 +43,7 @@ NOON = 1_800_000_000.0
 
 def policy_set(version: int) -> PolicySet:
     """A set the state machine never looks into."""
-    return PolicySet(Documents(b"p", b"r"), Versions(version, 1), cast("PolicyEngine", object()))
+    return PolicySet(Documents(b"p", b"r"), Versions(version, 1), cast("PolicyEngine", object()), None)
 
 
 def at(seconds: float, *, wall: float | None = None) -> Instant:

@@ -42,7 +42,7 @@ class Sent:
 
 def change(sent: Sent) -> RecordedChange:
     return RecordedChange(
-        sent.kind, sent.entity, sent.outcome, sent.user, started=BEGAN, ended=BEGAN + 1, check=sent.check
+        sent.kind, sent.entity, sent.outcome, sent.user, started=BEGAN, ended=BEGAN + 1, clock="", check=sent.check
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from spark_sync.cli.planned import rows
 from spark_sync.cli.regrant import print_regrant
 from spark_sync.cli.regrant import to_json as regrant_to_json
 from spark_sync.cli.run import print_planned, print_report, print_result, to_json
-from spark_sync.grants.plan import PlanSettings, RevokePolicy, plan
+from spark_sync.grants.plan import Plan, RevokePolicy, plan
 from spark_sync.grants.writer import StepOutcome
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.grant_terms import OutdatedGrants
@@ -24,6 +25,7 @@ from spark_sync.ledger.life import GrantTerms, Life, State
 from spark_sync.reconcile.regrant import RegrantReport
 from spark_sync.report import RunReport, SourceReport
 from tests.docker.fixtures import parse_command
+from tests.spark_sync.planning import planning
 
 BEGUN = Position(101, False, "test", "1")
 APPLIED = Life(
@@ -111,7 +113,7 @@ def test_a_run_that_ranger_stopped_says_what_is_kept_and_ends_with_its_error(
 
 def test_the_same_for_programs() -> None:
     found = to_json(report(granted=(APPLIED,)))
-    assert json.loads(json.dumps(found)) == {
+    assert json.loads(json.dumps(found, default=list)) == {
         "run_id": "",
         "sources": [{"name": "audit", "lines": 10, "rejected": 2, "events": 3}],
         "granted": [
@@ -144,7 +146,7 @@ def test_the_same_for_programs() -> None:
 
 
 def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: pytest.CaptureFixture[str]) -> None:
-    settings = PlanSettings("cdap", "cdapdev")
+    settings = planning()
     entities = [EntityId("dataset", ("ns1", f"d{n}")) for n in range(4)]
     pending = [
         Life(entities[0], 1, "alice", BEGUN, State.PENDING, accesses=("read",)),
@@ -153,22 +155,37 @@ def test_a_dry_run_shows_what_would_be_sent_and_says_that_nothing_was(capsys: py
         Life(entities[3], 1, "public", BEGUN, State.PENDING, accesses=("read",)),
     ]
     given = replace(report(), planned=tuple(plan(pending, settings)))
-    assert [(row[0], row[3], row[4]) for row in rows(given.planned)[:3]] == [
-        ("grant", "read", rows(given.planned)[0][4]),
+    shown = list(rows(given.planned))
+    assert [(row[0], row[3], row[4]) for row in shown[:3]] == [
+        ("grant", "read", shown[0][4]),
         ("change", "read; may not delegate", "11"),
         ("revoke", "write", "12"),
     ]
-    assert rows(given.planned)[0][4].startswith("alice created dataset ns1.d0 (1, ")
-    assert rows(given.planned)[3][0].startswith("not send: `public` does not identify a single user")
+    assert shown[0][4].startswith("alice created dataset ns1.d0 (1, ")
+    assert shown[3][0].startswith("not send: `public` does not identify a single user")
     print_planned(Invocation(), given)
     text = capsys.readouterr().out
     assert "nothing was sent to Ranger; the next run sends 4 steps" in text
-    told = to_json(given)["planned"]
-    assert isinstance(told, list)
-    assert [step["would"] for step in told] == [row[0] for row in rows(given.planned)]
+    Invocation().print_json_by_line(to_json(given))
+    told = json.loads(capsys.readouterr().out)["planned"]
+    assert [step["would"] for step in told] == [row[0] for row in shown]
 
 
-SETTINGS = PlanSettings("cdap", "cdapdev", profile="004", gives={"dataset": ()})
+def test_a_plan_is_read_anew_whenever_it_is_asked_for() -> None:
+    read = list[int]()
+
+    def pages() -> Iterator[list[Life]]:
+        for n in range(2):
+            read.append(n)
+            yield [replace(APPLIED, state=State.PENDING, number=n + 1)]
+
+    steps = Plan(pages, planning())
+    assert read == []
+    assert [step.life.number for step in steps] == [step.life.number for step in steps] == [1, 2]
+    assert read == [0, 1, 0, 1]
+
+
+SETTINGS = planning(profile="004", gives={"dataset": ()})
 PENDING = replace(APPLIED, state=State.PENDING, accesses=(), applied=("admin",), terms=GrantTerms("001"))
 EDITED = replace(APPLIED, state=State.BLOCKED, reason="edited: policy 7 was changed manually")
 
@@ -177,7 +194,7 @@ def regranted(*, sent: bool) -> RegrantReport:
     (step,) = plan([PENDING], SETTINGS)
     assert isinstance(step, RevokePolicy)
     outcomes = (StepOutcome(step, step.done, revoked=True), StepOutcome(step, step.done), StepOutcome(step, APPLIED))
-    return RegrantReport((step,), (EDITED,), outcomes if sent else ())
+    return RegrantReport((step,), (EDITED,), outcomes if sent else (), ())
 
 
 def test_a_regrant_is_shown_before_it_is_carried_out(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.cli import status as status_command
 from spark_sync.cli.lives_text import print_changes
 from spark_sync.cli.reconcile import print_comparison, to_json
+from spark_sync.grants.observe import Observation
 from spark_sync.ledger.life import State
 from spark_sync.reconcile.drift import DriftFinding
 from spark_sync.reconcile.overrides import assign, forget
@@ -159,6 +160,9 @@ REPORT = StatusReport(
     clocks_ahead=("fast",),
     silent=("records", "fast"),
     dead_letters=4,
+    journal_lost=False,
+    outdated=None,
+    observation=Observation(),
 )
 
 
@@ -209,7 +213,7 @@ def test_a_baseline_from_before_the_journal_was_lost_is_said_not_to_count(capsys
 
 
 def test_a_job_that_never_ran(capsys: pytest.CaptureFixture[str]) -> None:
-    status_command.print_status(TABLE, StatusReport(now=1, counts={}, baseline=None))
+    status_command.print_status(TABLE, replace(REPORT, now=1, counts={}, baseline=None, waiting=(), newest=None))
     text = capsys.readouterr().out
     assert "baseline: none; ambiguous events stay unconfirmed" in text
     assert "decided: no events yet" in text

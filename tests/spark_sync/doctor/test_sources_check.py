@@ -105,5 +105,5 @@ def test_it_is_one_of_the_doctor_s_checks(events: Path) -> None:
         ranger=RangerSettings(url="http://127.0.0.1:9"),
         sync=SyncSettings(sources=(source,)),
     )
-    health = {finding.check: finding.health for finding in examine(Configuration(settings, {}))}
+    health = {finding.check: finding.health for finding in examine(Configuration(settings, {}, (), ()))}
     assert health["files of source `audit`"] is Health.FAILED

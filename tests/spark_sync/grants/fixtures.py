@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import CdapSettings, RangerSettings, Secret, Settings, SyncSettings
+from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
 from spark_sync.grants.observe import Look, look
 from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest, policy_rest
-from spark_sync.grants.push import Pushed, push
-from spark_sync.grants.resultant import unchanged_accesses
+from spark_sync.grants.push import push
 from spark_sync.grants.step_executor import StepExecutor
-from spark_sync.grants.writer import carry_out
+from spark_sync.grants.writer import StepOutcome, carry_out
 from spark_sync.grants.zones import all_policies, zones_of
 from spark_sync.ledger.event import Position
+from spark_sync.ledger.grant_terms import GrantGroup
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, RIGHTS_LEFT, Life, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
+from tests.spark_sync.planning import planning
 
 ALL = ("read", "write", "admin", "execute")
 DATASET = EntityId("dataset", ("ns1", "kv"))
@@ -57,7 +59,7 @@ def wants(applied: Life, *accesses: str) -> Life:
 
 
 def steps(ranger: Ranger, *lives: Life, **settings: Any) -> list[Step]:
-    return list(plan(lives, PlanSettings("cdap", ranger.service, frozenset({"root"}), **settings)))
+    return list(plan(lives, planning(ranger.service, "root", **settings)))
 
 
 def send(ranger: Ranger, *lives: Life, by: PolicyRest | None = None, **settings: Any) -> list[Life]:
@@ -90,12 +92,41 @@ def foreign(ranger: Ranger, user: str = "bob", **fields: Any) -> Policy:
     return next(each for each in ranger.policies() if each.id == made.id)
 
 
-class MemoryLedger:
-    """The part of a ledger that a push uses."""
+class Pushed(NamedTuple):
+    """What a push told."""
 
-    def __init__(self, lives: Iterable[Life] = ()) -> None:
-        self.rows = {(life.entity, life.number): life for life in lives}
-        self.records = 0
+    outcomes: list[StepOutcome]
+    error: RangerAdminError | None
+
+    @property
+    def trouble(self) -> str:
+        return str(self.error or "")
+
+
+class PagedLives:
+    """Lives in memory, read page by page."""
+
+    rows: dict[tuple[EntityId, int], Life]
+    of_a_page = 2
+    """Entities."""
+
+    def lives(self, states: Collection[State]) -> list[Life]:
+        found = (life for life in self.rows.values() if life.state in states)
+        return sorted(found, key=lambda life: (life.entity, life.number))
+
+    def pages(self, states: Collection[State]) -> Iterator[list[Life]]:
+        """Yield the lives of so many entities, as they are when they are asked for."""
+        entities = sorted({entity for entity, _ in self.rows})
+        for start in range(0, len(entities), self.of_a_page):
+            some = set(entities[start : start + self.of_a_page])
+            if found := [life for life in self.lives(states) if life.entity in some]:
+                yield found
+
+    def grant_groups(self) -> list[tuple[GrantGroup, int]]:
+        return list(Counter(map(GrantGroup.of, self.rows.values())).items())
+
+    def lives_of(self, entity: EntityId) -> list[Life]:
+        return [self.rows[key] for key in sorted(self.rows) if key[0] == entity]
 
     def find_lives(self, *, entities: Collection[EntityId]) -> list[Life]:
         return [life for entity in sorted(entities) for life in self.lives_of(entity)]
@@ -103,13 +134,15 @@ class MemoryLedger:
     def lives_with_rights_left(self) -> list[Life]:
         return [life for life in self.lives((State.CLOSED,)) if RIGHTS_LEFT in life.reason]
 
-    def lives(self, states: Collection[State]) -> list[Life]:
-        return sorted(
-            (life for life in self.rows.values() if life.state in states), key=lambda life: (life.entity, life.number)
-        )
 
-    def lives_of(self, entity: EntityId) -> list[Life]:
-        return [self.rows[key] for key in sorted(self.rows) if key[0] == entity]
+class MemoryLedger(PagedLives):
+    """The part of a ledger that a push uses."""
+
+    of_a_page = 10_000
+
+    def __init__(self, lives: Iterable[Life] = ()) -> None:
+        self.rows = {(life.entity, life.number): life for life in lives}
+        self.records = 0
 
     def record(self, changes: Iterable[LedgerChange]) -> None:
         self.records += 1
@@ -177,14 +210,20 @@ def pushed(
     **sync: Any,
 ) -> Pushed:
     configured, executor = settings(ranger, **sync), StepExecutor(size, patience)
-    planning = plan_settings(configured, unchanged_accesses)
-    return push(ledger, by or ranger.sync, planning, executor=executor)
+    planning = plan_settings(configured)
+    return pushed_by(ledger, by or ranger.sync, planning, executor=executor)
+
+
+def pushed_by(ledger: Any, ranger: PolicyRest, planning: PlanSettings, **more: Any) -> Pushed:
+    """Push, and return what it told."""
+    outcomes = list[StepOutcome]()
+    return Pushed(outcomes, push(ledger, ranger, planning, outcomes.append, **more))
 
 
 def push_by(configured: Settings, ledger: MemoryLedger, by: PolicyRest | None = None, **more: Any) -> Pushed:
     """Push into the Ranger Admin of the settings."""
     with policy_rest(configured, by) as rest:
-        return push(ledger, rest, plan_settings(configured), **more)  # type: ignore[arg-type]
+        return pushed_by(ledger, rest, plan_settings(configured), **more)
 
 
 def states(found: Pushed) -> list[State]:

@@ -15,9 +15,10 @@ from ranger_cdap.cdap.entity import EntityId, entity_types, to_resource
 from ranger_cdap.cdap.grant import ACCESS_TYPES
 from ranger_cdap.engine import ADMIN_ACCESS, AccessRequest, PolicyEngine
 from ranger_cdap.ranger_model.decode import decode_service_policies
-from spark_sync.grants.plan import CreateGrant, PlanSettings, plan
+from spark_sync.grants.plan import CreateGrant, plan
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import Life, State
+from tests.spark_sync.planning import planning
 
 # Small alphabets, so that entities and users that are nearly equal come often.
 GOOD = st.sampled_from(["a", "aa", "A", "a-", "bob"])
@@ -57,7 +58,7 @@ def test_nobody_else_and_nothing_else(
     entity: EntityId, user: str, asked: list[tuple[EntityId, str]], access: st.DataObject
 ) -> None:
     life = Life(entity, 1, user, Position(1, False, "s", "1"), State.PENDING, accesses=ACCESS_TYPES)
-    (step,) = plan([life], PlanSettings("cdap", "cdapdev", frozenset({"root"})))
+    (step,) = plan([life], planning("cdapdev", "root"))
     engine = engine_with(step.policy) if isinstance(step, CreateGrant) else engine_with()
     assert not engine.problems
     for target, person in [*asked, (entity, user), (entity, "bob")]:

@@ -29,7 +29,6 @@ from ranger_cdap.config import CdapSettings, RangerSettings, Settings, SyncSetti
 from ranger_cdap.engine import AccessRequest, PolicyEngine
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.plan import PlanSettings
-from spark_sync.grants.push import push
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.event import Position
 from spark_sync.ledger.life import DOUBTED_STATES, GRANTING_STATES, Life, State
@@ -38,8 +37,9 @@ from spark_sync.reconcile.drift import survey
 from spark_sync.reconcile.overrides import assign
 from spark_sync.reconcile.regrant import changes_of
 from tests.spark_sync.conftest import Ranger
-from tests.spark_sync.grants.fixtures import MemoryLedger
+from tests.spark_sync.grants.fixtures import MemoryLedger, pushed_by
 from tests.spark_sync.grants.test_grant_reach import engine_with
+from tests.spark_sync.planning import planning
 from tests.spark_sync.reconcile.drift_fixtures import RangerInMemory
 
 USERS: Final = ("alice", "bob")
@@ -92,6 +92,7 @@ class MortalLedger(MemoryLedger):
     """A ledger whose writer is killed with the client of Ranger."""
 
     ranger: Mortal
+    of_a_page = 1
 
     def record(self, changes: Any) -> None:
         self.ranger.live()
@@ -127,8 +128,8 @@ class World:
     def run(self, planning: PlanSettings, kill_at: int) -> None:
         self.ranger.left = kill_at
         try:
-            found = push(
-                self.ledger,  # type: ignore[arg-type]
+            found = pushed_by(
+                self.ledger,
                 self.ranger,
                 self.planning(planning),
                 executor=StepExecutor(1, 0.0),
@@ -183,7 +184,7 @@ class Histories(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = World()
-        self.planning = PlanSettings("cdap", "cdapdev")
+        self.planning = planning()
         self.accesses: tuple[str, ...] = ACCESS_TYPES
         self.ever = set(ACCESS_TYPES)
         self.settled = True

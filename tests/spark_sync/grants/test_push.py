@@ -13,6 +13,7 @@ from ranger_cdap.config import Secret
 from ranger_cdap.errors import RequestRejected
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from spark_sync.grants import push as pushing
+from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.ledger.life import PUSH_STATES, Life, State
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.grants.fixtures import (
@@ -23,7 +24,9 @@ from tests.spark_sync.grants.fixtures import (
     gone,
     life,
     pushed,
+    pushed_by,
     send,
+    settings,
     states,
 )
 
@@ -41,6 +44,28 @@ def test_what_is_owed_is_sent_and_recorded_in_the_order_of_the_plan(ranger: Rang
     version = ranger.policy_version()
     assert pushed(ranger, ledger).outcomes == []
     assert ranger.policy_version() == version
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "seconds", "text"),
+    [
+        (50, 1_000_000, 0.5, "50 of 1,000,000, 100/s, 2:46:40 left"),
+        (999_900, 1_000_000, 9_999.0, "999,900 of 1,000,000, 100/s, 0:00:01 left"),
+        (50, 100, 500.0, "50 of 100, 0/s, 0:08:20 left"),  # a slow one is not divided by zero
+        (50, 100, 0.0, "50 of 100, 50,000/s, 0:00:00 left"),  # nor a clock that stands still
+        (100, 50, 10.0, "100 of 100, 10/s, 0:00:00 left"),  # more than was counted, as doubted ones that are revoked
+    ],
+)
+def test_progress_says_how_long_the_others_take(done: int, total: int, seconds: float, text: str) -> None:
+    assert pushing.progress_text(done, total, seconds) == text
+
+
+def test_progress_is_shown_while_grants_are_sent(ranger: Ranger) -> None:
+    shown, ledger = list[str](), MemoryLedger(datasets(120))
+    planning = plan_settings(settings(ranger))
+    found = pushed_by(ledger, ranger.sync, planning, progress=shown.append)
+    assert found.trouble == ""
+    assert [text.split(",")[0] for text in shown] == [f"{pushing.SENDING}: {done} of 120" for done in (50, 100)]
 
 
 @pytest.mark.parametrize("size", [1, 4])

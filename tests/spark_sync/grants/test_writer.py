@@ -18,10 +18,9 @@ from ranger_cdap.ranger.client.connection import AdminConnection
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import LISTED, MOST_LISTED, content_of, guid_of, listed, overwritten
-from spark_sync.grants.plan import CreateGrant, NoOp, PlanSettings, RevokePolicy, former_contents, plan
+from spark_sync.grants.plan import CreateGrant, NoOp, RevokePolicy, former_contents, plan
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.refusals import RESOURCE_TAKEN
-from spark_sync.grants.resultant import unchanged_accesses
 from spark_sync.grants.writer import carry_out
 from spark_sync.ledger.life import DOUBTED_STATES, MANUAL_TERMS, State
 from spark_sync.ledger.life_changes import restored
@@ -43,6 +42,7 @@ from tests.spark_sync.grants.fixtures import (
     steps,
     wants,
 )
+from tests.spark_sync.planning import planning
 
 
 class Killed(BaseException):
@@ -89,9 +89,9 @@ def test_ours_is_taken_back_when_the_entity_is_gone(ranger: Ranger) -> None:
 
 
 def test_ours_is_taken_back_even_if_its_user_was_configured_as_a_non_creator_since(ranger: Ranger) -> None:
-    (step,) = plan([life()], PlanSettings("cdap", ranger.service))
+    (step,) = plan([life()], planning(ranger.service))
     applied = carry_out(step, ranger.sync).life
-    (take_back,) = plan([gone(applied)], PlanSettings("cdap", ranger.service, frozenset({"alice"})))
+    (take_back,) = plan([gone(applied)], planning(ranger.service, "alice"))
     assert carry_out(take_back, ranger.sync).life.state is State.CLOSED
     assert ranger.policies() == []
 
@@ -215,7 +215,7 @@ def test_the_grant_of_a_life_in_doubt_is_revoked_once(ranger: Ranger, state: Sta
 def test_what_a_person_gives_back_after_a_doubt_is_brought_up_to_date(ranger: Ranger, *, blocked: bool) -> None:
     (applied,) = send(ranger, life())
     disabled = edit_ours(ranger, lambda policy: setattr(policy, "is_enabled", False))
-    planning = plan_settings(settings(ranger, delegate_admin=True), unchanged_accesses)
+    planning = plan_settings(settings(ranger, delegate_admin=True))
     ledger = MemoryLedger([applied])
 
     def look() -> None:
@@ -393,7 +393,7 @@ def test_a_new_grant_that_ranger_refuses_has_failed_with_its_reason(ranger: Rang
     assert failed == replace(life(), state=State.FAILED, reason="policy is invalid")
 
 
-SETTINGS = PlanSettings("cdap", "cdap", frozenset({"root"}))
+SETTINGS = planning("cdap", "root")
 FORMER = [
     # what the ledger has of a life, and how many contents its policy may have had
     ({}, 0),

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -26,11 +27,11 @@ from hypothesis import strategies as st
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import LedgerLost, SyncError
-from spark_sync.ledger import delta_ledger
+from spark_sync.ledger import delta_ledger, life_pages
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.event import ChangeKind, EntityEvent, Outcome, Position, Stage
 from spark_sync.ledger.ledger import Baseline, History, LedgerChange
-from spark_sync.ledger.ledger_queries import NEWEST_LIVES, kept_events
+from spark_sync.ledger.ledger_queries import kept_events, newest_lives, slices
 from spark_sync.ledger.ledger_rows import CHANGES, EVENTS, LIVES, Row, batches, change_row, event_of, life_of
 from spark_sync.ledger.ledger_tables import TABLES, LedgerTables
 from spark_sync.ledger.ledger_version import note_versions, verify
@@ -208,7 +209,12 @@ def plain(lives: Iterable[Life]) -> dict[Key, Life]:
 
 def agrees(ledger: DeltaLedger, model: Model) -> None:
     """Every way to read the lives returns those of the model."""
-    assert plain(ledger.lives(list(State))) == model.lives
+    pages = list(ledger.pages(list(State)))
+    found = [life for page in pages for life in page]
+    assert found == ledger.lives(list(State)) == sorted(found, key=lambda life: (str(life.entity), life.number))
+    assert (plain(found), len(found)) == (model.lives, len(model.lives))
+    entities_of_pages = [life.entity for page in pages for life in {each.entity: each for each in page}.values()]
+    assert len(entities_of_pages) == len({entity for entity, _ in model.lives}), "those of an entity are on one page"
     some = (State.PENDING, State.UNCONFIRMED)
     assert plain(ledger.lives(some)) == {key: life for key, life in model.lives.items() if life.state in some}
     for entity in ENTITIES:
@@ -233,6 +239,8 @@ def agrees(ledger: DeltaLedger, model: Model) -> None:
 def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files are put together as soon as there are two."""
     monkeypatch.setattr(delta_ledger, "_MOST_FILES", 1)
+    monkeypatch.setattr(life_pages, "_LIVES_AT_A_TIME", 2)
+    monkeypatch.setattr(life_pages, "SAMPLE", "SELECT entity FROM changes UNION SELECT entity FROM ledger ORDER BY 1")
 
 
 STEP = st.one_of(RECORD, RECORD, st.sampled_from([TIDY, MAINTAIN]), st.sets(st.sampled_from(ENTITIES)))
@@ -375,18 +383,19 @@ def test_rows_are_read_as_they_were_written_wherever_they_were_moved(
 ) -> None:
     with new_directory() as directory:
         tables = LedgerTables(directory)
-        written: list[tuple[str, Any, list[dict[str, Any]], Callable[[Row], Any], str]] = [
-            ("ledger", LIVES, lives, life_of, NEWEST_LIVES),
-            ("events", EVENTS, events, event_of, kept_events(-(2**63))),
+        sliced = tuple(map(newest_lives, slices(sorted(row["entity"] for row in lives), 3)))
+        written: list[tuple[str, Any, list[dict[str, Any]], Callable[[Row], Any], tuple[str, ...]]] = [
+            ("ledger", LIVES, lives, life_of, sliced),
+            ("events", EVENTS, events, event_of, (kept_events(-(2**63)),)),
         ]
         for name, schema, rows, read, moved in written:
             known = {str(n): row | {"instance": str(n)} for n, row in enumerate(rows)}
             tables.write(name, batches(schema, known.values()))
             for again in (False, True):
                 if again:
-                    tables.rewrite(name, moved)
-                found = {row["instance"]: read(row) for row in tables.query(f"SELECT * FROM {name}")}
-                assert found == {instance: read(row) for instance, row in known.items()}
+                    tables.rewrite(name, *moved)
+                found = [(row["instance"], read(row)) for row in tables.query(f"SELECT * FROM {name}")]
+                assert sorted(found, key=itemgetter(0)) == [(one, read(known[one])) for one in sorted(known)]
 
 
 # --- private, and whole or not at all -----------------------------------------------------------------------------
@@ -572,6 +581,7 @@ def test_on_a_full_disk_all_of_a_change_counts_or_nothing(tmp_path: Path) -> Non
 
 AS_ANOTHER = """
 import os, sys
+from operator import itemgetter
 from pathlib import Path
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import LedgerLost, SyncError

@@ -21,12 +21,13 @@ from spark_sync.ledger.event import Position
 from spark_sync.ledger.ledger import LedgerChange
 from spark_sync.ledger.life import PUSH_STATES, Life, State
 from spark_sync.reconcile.drift import DriftFinding, drift_of, survey
+from tests.spark_sync.planning import planning
 
 ALL = ("read", "write", "admin", "execute")
 KV = EntityId("dataset", ("ns1", "kv"))
 APP = EntityId("application", ("ns1", "shop"))
 BEGUN, ENDED, TAKEN = 100, 200, 1_000
-SETTINGS = PlanSettings("cdap", "cdapdev")
+SETTINGS = planning()
 ENDED_STATES = (State.CLOSING, State.CLOSED)
 UNSENT = (State.KNOWN, State.UNCONFIRMED)
 

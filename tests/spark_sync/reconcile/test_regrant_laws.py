@@ -25,7 +25,6 @@ from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 from spark_sync.grants.grant_policy import content_of, guid_of
 from spark_sync.grants.plan import CreateGrant, PlanSettings, RevokePolicy, plan
 from spark_sync.grants.plan_settings import plan_settings
-from spark_sync.grants.push import push
 from spark_sync.grants.resultant import Resultant
 from spark_sync.grants.step_executor import StepExecutor
 from spark_sync.ledger.event import Position
@@ -37,7 +36,7 @@ from spark_sync.reconcile.drift import Drift, Facts, drift_of, survey
 from spark_sync.reconcile.overrides import assign, forget, retry
 from spark_sync.reconcile.regrant import regrants
 from spark_sync.reconcile.repair import RepairAction, repair_all
-from tests.spark_sync.grants.fixtures import MemoryLedger, item, look_at
+from tests.spark_sync.grants.fixtures import MemoryLedger, item, look_at, pushed_by
 from tests.spark_sync.reconcile.drift_fixtures import RangerInMemory, changed
 
 ENTITIES: Final = (
@@ -108,7 +107,7 @@ class Configured:
 
     @property
     def planning(self) -> PlanSettings:
-        return plan_settings(self.settings, PLUGINS[self.plugin])
+        return replace(plan_settings(self.settings), resultant=PLUGINS[self.plugin], plugins="")
 
 
 CONFIGURED: Final = st.builds(Configured, PROFILES, st.booleans(), st.sampled_from(sorted(PLUGINS)))
@@ -322,7 +321,7 @@ class Regrants(RuleBasedStateMachine):
     def push(self) -> None:
         self.interrupted = True
         configured, executor = self.configured, StepExecutor(1, 0.0)
-        found = push(self.ledger, self.ranger, configured.planning, executor=executor)
+        found = pushed_by(self.ledger, self.ranger, configured.planning, executor=executor)
         assert found.trouble == ""
         self.interrupted = False
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HOSTILE = ("../../etc", "=cmd|' /C calc'!A0", "a,b\nc", "{USER}", "<script>", "nul\x00", "😀", "\u202eecila", "x" * 500)
-PEOPLE = tuple(map(ReviewedUser, ("alice", "bob", "carol", *HOSTILE)))
+PEOPLE = tuple(ReviewedUser(name, frozenset(), True) for name in ("alice", "bob", "carol", *HOSTILE))
 MASTER = "local-cluster[2,1,1024]"
 
 

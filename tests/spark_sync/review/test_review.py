@@ -188,7 +188,7 @@ def test_groups_of_everywhere_count(user: str, entity: EntityId, action: str, ex
 
 
 def test_what_depends_on_the_time_is_marked() -> None:
-    found = triples(asked(documents(), (ReviewedUser("carol"),)))
+    found = triples(asked(documents(), (ReviewedUser("carol", frozenset(), True),)))
     assert found[STREAM, "carol", "WRITE"] == (False, -1, True, "if from 2100/01/01 00:00:00 UTC")
     assert found[DATASET, "carol", "READ"] == (False, -1, False, "")
 
@@ -213,7 +213,7 @@ def test_a_name_is_only_a_name(named: str, other: str) -> None:
 
 @pytest.mark.parametrize("count", [1, PEOPLE_AT_ONCE, PEOPLE_AT_ONCE + 1])
 def test_everybody_is_asked_about_once_however_many_they_are(count: int) -> None:
-    found = tuple(ReviewedUser(f"u{n:05}") for n in range(count))
+    found = tuple(ReviewedUser(f"u{n:05}", frozenset(), True) for n in range(count))
     rows = list(answer(asked(documents(), found), units([DATASET], count)))
     told = [(user, action) for row in rows for user, action in zip(row[5], row[6], strict=True)]
     assert told == [(person.name, action) for person in found for action in ACTIONS]
@@ -245,7 +245,7 @@ def test_an_answer_is_conditional_only_where_a_condition_decides(more: dict[str,
     kv = {"namespace": "ns1", "dataset": "kv"}
     held = [policy(1, kv, ["alice"], ["read"], **more), policy(2, kv, ["alice"], ["read"])]
     entity = EntityId("dataset", ("ns1", "kv"))
-    found = triples(asked(documents(held), (ReviewedUser("alice"),)), [entity])
+    found = triples(asked(documents(held), (ReviewedUser("alice", frozenset(), True),)), [entity])
     by = 'policy 1 "policy 1", deny item 1 (user alice)'
     depends = f"unless from 2100/01/01 00:00:00 UTC ({by})" if conditional else ""
     assert found[entity, "alice", "READ"] == (True, 2, conditional, depends)
@@ -264,7 +264,7 @@ def test_a_dependence_is_found_once_for_users_whom_no_policy_tells_apart(
     monkeypatch.setattr(CellFinder, "cell", counted)
     kv, group = {"namespace": "ns1", "dataset": "kv"}, item(["read"], groups=["staff"])
     held = [policy(1, kv, ["erin"], ["read"], policyItems=[group], validitySchedules=VALID_LATER)]
-    crowd = tuple(ReviewedUser(f"user{n}", frozenset({"staff", f"group{n}"})) for n in range(50))
+    crowd = tuple(ReviewedUser(f"user{n}", frozenset({"staff", f"group{n}"}), True) for n in range(50))
     found = triples(asked(documents(held), crowd), [EntityId("dataset", ("ns1", "kv"))])
     conditional = [answer for (_, _, action), answer in found.items() if action == "READ"]
     assert conditional == [(False, -1, True, "if from 2100/01/01 00:00:00 UTC")] * 50

@@ -36,7 +36,7 @@ def test_java_confirms_what_a_user_reaches_and_what_is_taken_away(java: JavaEngi
         except PolicySetError:
             continue  # a policy that Java reads in another way
         user = Subject(random.choice(SUBJECTS), random.choice(GROUPS), may_own=True)
-        found = effective_access(judge, AccessScope(ACCESSES, paths(judge)[1:], subject=user))
+        found = effective_access(judge, AccessScope(ACCESSES, paths(judge)[1:], {}, user))
         for what, rows in (("allowed", found.allowed), ("denied", found.taken)):
             witnesses = [row.witness for row in rows if row.witness is not None]
             assert set(answers(java, documents, witnesses, judge)) <= {what == "allowed"}, number

@@ -15,9 +15,8 @@ from ranger_cdap.engine.compiled.matcher import ResourceMatcher
 from ranger_cdap.errors import PolicySetError
 from ranger_cdap.tools.analysis.effective_access import (
     AccessScope,
-    AllowedAccess,
-    DeniedAccess,
     FoundAccess,
+    ItemAccess,
     effective_access,
 )
 from ranger_cdap.tools.analysis.logic.formula import Formula
@@ -50,7 +49,7 @@ def found_in(found: FoundAccess, guard: Formula, request: AccessRequest) -> bool
     return contains(found.space, guard, request)
 
 
-def containing(rows: tuple[AllowedAccess, ...], found: FoundAccess, request: AccessRequest) -> list[AllowedAccess]:
+def containing(rows: tuple[ItemAccess, ...], found: FoundAccess, request: AccessRequest) -> list[ItemAccess]:
     key = (request.access_type, tuple(request.resource))
     return [
         row
@@ -59,7 +58,7 @@ def containing(rows: tuple[AllowedAccess, ...], found: FoundAccess, request: Acc
     ]
 
 
-def denials_of(found: FoundAccess, request: AccessRequest) -> list[DeniedAccess]:
+def denials_of(found: FoundAccess, request: AccessRequest) -> list[ItemAccess]:
     key = (request.access_type, tuple(request.resource))
     return [
         row
@@ -103,7 +102,7 @@ def test_each_request_of_a_user_that_is_allowed_is_in_one_row_and_no_other_is(ki
         documents, judge = made
         user, groups = random.choice(SUBJECTS), random.choice(GROUPS)
         subject = Subject(user, groups, may_own=True)
-        found = effective_access(judge, AccessScope((*ACCESSES, ADMIN_ACCESS), paths(judge), subject=subject))
+        found = effective_access(judge, AccessScope((*ACCESSES, ADMIN_ACCESS), paths(judge), {}, subject))
         bare = engine(without_denials(documents), "safe" if judge.view.options.fail_closed else "ranger")
         assert found.contradictions == ()
         mine = (r for r in some_requests(random, features) if (r.user, r.groups) == (user, groups))
@@ -117,11 +116,11 @@ def test_each_request_of_a_user_that_is_allowed_is_in_one_row_and_no_other_is(ki
             assert not (allowed and denials), request
             if not unreadable(documents):
                 assert bool(denials) == taken, request
-        for row in (*found.allowed, *found.taken):
+        for number, row in enumerate((*found.allowed, *found.taken)):
             counted["may" if row.doubts else "exact"] += 1
             assert (row.witness is not None) == (not row.doubts)
             if row.witness is not None:
-                assert row.witness.put_to(judge) is isinstance(row, AllowedAccess)
+                assert row.witness.put_to(judge) is (number < len(found.allowed))
                 request = row.witness.request_to(judge)
                 assert (request.user, request.groups) == (user, groups)
                 assert found_in(found, row.guard, request)
@@ -150,7 +149,9 @@ def test_each_allowed_request_of_a_pattern_is_in_one_row_and_no_other_is(kind: s
             return
         _, judge = made
         within = matchers(judge, random)
-        found = effective_access(judge, AccessScope((*ACCESSES, ADMIN_ACCESS), paths(judge), within), denials=False)
+        found = effective_access(
+            judge, AccessScope((*ACCESSES, ADMIN_ACCESS), paths(judge), within, None), denials=False
+        )
         assert found.contradictions == ()
         for request in some_requests(random, features):
             values = request.resource
@@ -178,7 +179,7 @@ def test_a_user_reaches_what_they_reach_among_anyone(kind: str) -> None:
         if made is None:
             return
         _, judge = made
-        scopes = [AccessScope(ACCESSES, paths(judge), subject=s) for s in (None, Subject("u", may_own=True))]
+        scopes = [AccessScope(ACCESSES, paths(judge), {}, s) for s in (None, Subject("u", may_own=True))]
         anyone, one = (effective_access(judge, scope, denials=False) for scope in scopes)
         for row in one.allowed:
             if row.witness is not None:
@@ -197,7 +198,7 @@ def test_a_search_without_budget_leaves_out_no_request() -> None:
         if made is None:
             return
         _, judge = made
-        scope = AccessScope(ACCESSES, paths(judge), subject=Subject("u", may_own=True))
+        scope = AccessScope(ACCESSES, paths(judge), {}, Subject("u", may_own=True))
         found = effective_access(judge, scope, budget=SearchBudget(0, 0))
         doubtful[0] += sum(bool(row.doubts) for row in found.allowed)
         for request in (r for r in some_requests(random, frozenset()) if (r.user, r.groups) == ("u", frozenset())):
@@ -214,7 +215,7 @@ def test_the_name_of_the_user_is_known_where_a_policy_has_a_macro_for_it() -> No
     for policies, expected in (([own], [{"base": "u"}]), ([own, denial], [])):
         download = {"serviceName": "s", "serviceDef": definition(False), "policies": numbered(policies)}
         judge = engine({"policies": download, "roles": {}})
-        found = effective_access(judge, AccessScope(("read",), (("base",),), subject=Subject("u", may_own=True)))
+        found = effective_access(judge, AccessScope(("read",), (("base",),), {}, Subject("u", may_own=True)))
         assert [row.doubts for row in found.allowed] == [()] * len(expected)
         assert [row.witness.request.resource for row in found.allowed if row.witness] == expected
 

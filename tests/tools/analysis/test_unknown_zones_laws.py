@@ -93,7 +93,7 @@ def test_a_tool_neither_allows_nor_denies_what_zones_decide(kind: str) -> None:
         if (made := sets(random, kind)) is None:
             return
         unknown, known = made
-        found = effective_access(unknown, AccessScope(ACCESSES, paths(unknown)))
+        found = effective_access(unknown, AccessScope(ACCESSES, paths(unknown), {}, None))
         assert found.contradictions == ()
         for row in found.allowed:
             counted["exact" if row.witness else "open"] += 1

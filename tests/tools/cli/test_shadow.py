@@ -223,7 +223,7 @@ LINES = st.lists(
 
 @given(lines=LINES)
 def test_every_line_is_counted_once_and_only_open_denials_are_gaps(lines: list[bytes]) -> None:
-    found = ShadowReport("cdapdev")
+    found = ShadowReport("cdapdev", 0)
     for number, line in enumerate(lines):
         found.read(Place("f", number), line)
     changes = sum(row.count for row in found.rows.values())

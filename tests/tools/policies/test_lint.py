@@ -27,7 +27,7 @@ from ranger_cdap.tools.policies.lint import KnownPrincipals, LintCode, LintConte
 
 MODEL = compile_service_def(msgspec.convert(servicedef.service_definition(), ServiceDef))
 NOW = 1_800_000_000_000
-KNOWN = LintContext(KnownPrincipals(users={"alice", "bob"}, groups={"staff"}), NOW, inherits=True)
+KNOWN = LintContext(KnownPrincipals(users={"alice", "bob"}, groups={"staff"}), NOW, lambda _: False, True, None, True)
 PAST = {"startTime": "2020/01/01 00:00:00", "endTime": "2020/12/31 00:00:00", "timeZone": "UTC"}
 FUTURE = {**PAST, "endTime": "2099/12/31 00:00:00"}
 
@@ -333,7 +333,7 @@ def test_an_address_value_is_reported_only_if_no_address_matches_it(
     value: str, several: list[str], lenient: bool
 ) -> None:
     definition = PolicyConditionDef("ip", PACKAGE + "RangerIpMatcher")
-    condition = compile_condition(definition, [value], ConditionOptions(lenient=lenient))
+    condition = compile_condition(definition, [value], ConditionOptions(lenient, {}))
     matched = [a for a in several if condition and condition(ConditionContext(client_ip=a)) is ConditionOutcome.HOLDS]
     written = policy(conditions=[{"type": "ip", "values": [value]}])
     model = compile_service_def(msgspec.convert(HIVE, ServiceDef))

@@ -67,7 +67,7 @@ class World:
 
     def read(self, memory: Memory) -> tuple[ShadowRow, ...]:
         """The report of an audit."""
-        found = ShadowReport("cdapdev")
+        found = ShadowReport("cdapdev", 0)
         for number, record in enumerate(memory.records):
             found.read(Place("audit", number), msgspec.json.encode(record))
         assert not found.rejected

@@ -111,7 +111,7 @@ def delete_definition(call: AdminCall) -> ServerResponse:
             "OPER_NOT_ALLOWED_FOR_ENTITY",
             f"Services exists under given service definition, can't delete Service-Def: {name}",
         )
-    call.tables.delete_definition(stored.stamp.id)
+    call.tables.definitions.delete(stored.stamp.id, call.now)
     refresh_tag_definition(call.tables, call.now)
     return empty(204)
 

@@ -62,7 +62,7 @@ def delete_group(call: AdminCall) -> ServerResponse:
     """DELETE by id or name; refused while a role has the group as a member. Policies keep the rest of their items."""
     stored = _of_path(call)
     remove_from_policies(call, "groups", stored.document.name)
-    call.tables.principals.delete_group(stored.id, call.now)
+    call.tables.principals.groups.delete(stored.id, call.now)
     return empty(204)
 
 

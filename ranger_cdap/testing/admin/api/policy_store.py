@@ -137,7 +137,7 @@ def create_principals(
     for name in principals.missing("groups", groups):
         principals.insert_group(Group(name=name, group_source=EXTERNAL), author, call.now)
     for name in principals.missing("roles", roles):
-        principals.insert_role(AdminRole(name=name), author, call.now)
+        principals.roles.insert(AdminRole(name=name), author, call.now)
 
 
 def add_policy(call: AdminCall, service: StoredService, policy: AdminPolicy) -> StoredPolicy:

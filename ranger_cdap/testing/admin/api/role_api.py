@@ -32,7 +32,7 @@ def create_role(call: AdminCall) -> ServerResponse:
     _require_service_admin(call)
     sent = call.read(AdminRole, "RangerRole")
     require_sound_role(call, sent, None)
-    call.tables.principals.insert_role(sent, call.caller.shown_name, call.now)
+    call.tables.principals.roles.insert(sent, call.caller.shown_name, call.now)
     _raise_policy_versions(call, sent.name)
     return json_response(_role(call, sent.name).to_json())
 
@@ -51,7 +51,7 @@ def update_role(call: AdminCall) -> ServerResponse:
 
 def store_role(call: AdminCall, old: StoredRole, role: AdminRole) -> None:
     """Replace a role, and raise the policy versions of services whose policies name it."""
-    call.tables.principals.update_role(old.stamp.id, role, call.caller.shown_name, call.now)
+    call.tables.principals.roles.update(old.stamp.id, role, call.caller.shown_name, call.now)
     _raise_policy_versions(call, role.name)
 
 
@@ -120,7 +120,7 @@ def _delete(call: AdminCall, role: StoredRole) -> ServerResponse:
         raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more other roles", code=1)
     if any(name in (*zone.document.admin_roles, *zone.document.audit_roles) for zone in call.tables.zones.all()):
         raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more security zones", code=1)
-    call.tables.principals.delete_role(role.stamp.id, call.now)
+    call.tables.principals.roles.delete(role.stamp.id, call.now)
     return empty(204)
 
 

@@ -133,7 +133,7 @@ def delete_service(call: AdminCall) -> ServerResponse:
     for zone in call.tables.zones.all():
         zone.document.services.pop(service.name, None)
         call.tables.zones.update(zone.stamp.id, zone.document, call.caller.shown_name, call.now)
-    call.tables.delete_service(service.stamp.id)
+    call.tables.services.delete(service.stamp.id, call.now)
     return empty(204)
 
 

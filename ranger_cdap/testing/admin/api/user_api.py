@@ -75,7 +75,7 @@ def delete_user(call: AdminCall) -> ServerResponse:
     if name == call.caller.name:
         raise refuse("Can Not Delete User: an administrator cannot delete their own account")
     remove_from_policies(call, "users", name)
-    call.tables.principals.delete_user(stored.id, call.now)
+    call.tables.principals.users.delete(stored.id, call.now)
     return empty(204)
 
 

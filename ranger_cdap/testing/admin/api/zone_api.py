@@ -19,8 +19,7 @@ from ranger_cdap.testing.admin.model.responses import (
 )
 from ranger_cdap.testing.admin.model.validation import failure
 from ranger_cdap.testing.admin.rules.zone_rules import check_overlap, check_zone
-from ranger_cdap.testing.admin.store.records import StoredService
-from ranger_cdap.testing.admin.store.zone_tables import StoredZone
+from ranger_cdap.testing.admin.store.records import StoredService, StoredZone
 
 
 def list_zones(call: AdminCall) -> ServerResponse:
@@ -67,7 +66,7 @@ def delete_zone(call: AdminCall) -> ServerResponse:
     zone = _of_path(call)
     for name in zone.document.services:
         _leave(call, zone, name)
-    call.tables.zones.delete(zone.stamp.id)
+    call.tables.zones.delete(zone.stamp.id, call.now)
     return empty(204)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 ADDRESS = "127.0.0.1"
@@ -39,15 +39,15 @@ class ListedPlugin:
     info: dict[str, str]
 
 
+@dataclass(eq=False, slots=True)
 class PluginList:
     """Plugin list, in memory only: after a restart each plugin returns with its next download.
 
     Every use is inside a transaction of the store, so uses never overlap.
     """
 
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, Plugin], ListedPlugin] = {}
-        self._last_id = 0
+    _rows: dict[tuple[str, Plugin], ListedPlugin] = field(default_factory=dict)
+    _last_id: int = 0
 
     def note(
         self, service: str, plugin: Plugin, info: Mapping[str, str], now: int, *, first: Mapping[str, str]

@@ -11,15 +11,13 @@ import msgspec
 
 from ranger_cdap.testing.admin.model.documents import AdminRole, Group, User
 from ranger_cdap.testing.admin.store.records import Stamp, StoredGroup, StoredMember, StoredRole, StoredUser
-from ranger_cdap.testing.admin.store.sql_tables import Records, SqlTables
+from ranger_cdap.testing.admin.store.sql_tables import SIGNED, Records, SignedRecords, SqlTables
 
-_USERS = "SELECT id, owner, create_time, body FROM user "
-_GROUPS = "SELECT id, owner, create_time, body FROM user_group "
+_OWNED = "id, owner, create_time, body"
 _MEMBERS = (
     "SELECT m.id, m.create_time, m.group_id, g.name, m.user_id"
     " FROM membership m JOIN user_group g ON g.id = m.group_id "
 )
-_ROLES = "SELECT id, '', 0, created_by, updated_by, create_time, update_time, body FROM role "
 _KNOWN = {
     "users": "SELECT 1 FROM user WHERE name = ?",
     "groups": "SELECT 1 FROM user_group WHERE name = ?",
@@ -51,9 +49,9 @@ class PrincipalTables(SqlTables):
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
-        self.users = Records(connection, _USERS, self._user)
-        self.groups = Records(connection, _GROUPS, _group)
-        self.roles = Records(connection, _ROLES, _role)
+        self.users = Records(connection, "user", _OWNED, self._user, USER_STORE)
+        self.groups = Records(connection, "user_group", _OWNED, _group, USER_STORE)
+        self.roles = SignedRecords(connection, "role", SIGNED, _role, ROLES)
 
     # Version counters
 
@@ -61,14 +59,6 @@ class PrincipalTables(SqlTables):
         """Return a counter and the time of its last change (epoch ms); 1 before the first change."""
         row = self._row("SELECT value, update_time FROM counter WHERE name = ?", name)
         return (row[0], row[1]) if row else (1, 0)
-
-    def raise_counter(self, name: str, now: int) -> None:
-        """Increment a counter."""
-        self._connection.execute(
-            "INSERT INTO counter VALUES (?, 2, ?) ON CONFLICT (name)"
-            " DO UPDATE SET value = value + 1, update_time = excluded.update_time",
-            (name, now),
-        )
 
     # Users
 
@@ -102,17 +92,7 @@ class PrincipalTables(SqlTables):
         )
         self.raise_counter(USER_STORE, now)
 
-    def delete_user(self, user_id: int, now: int) -> None:
-        """Remove a user and their memberships."""
-        self._connection.execute("DELETE FROM user WHERE id = ?", (user_id,))
-        self.raise_counter(USER_STORE, now)
-
     # Groups
-
-    def delete_group(self, group_id: int, now: int) -> None:
-        """Remove a group and its memberships."""
-        self._connection.execute("DELETE FROM user_group WHERE id = ?", (group_id,))
-        self.raise_counter(USER_STORE, now)
 
     def insert_group(self, group: Group, owner: str | None, now: int) -> None:
         """Store a new group."""
@@ -145,29 +125,6 @@ class PrincipalTables(SqlTables):
         if deleted:
             self.raise_counter(USER_STORE, now)
         return deleted
-
-    # Roles
-
-    def insert_role(self, role: AdminRole, author: str | None, now: int) -> None:
-        """Store a new role."""
-        self._connection.execute(
-            "INSERT INTO role (name, created_by, updated_by, create_time, update_time, body) VALUES (?, ?, ?, ?, ?, ?)",
-            (role.name, author, author, now, now, msgspec.json.encode(role)),
-        )
-        self.raise_counter(ROLES, now)
-
-    def update_role(self, role_id: int, role: AdminRole, author: str | None, now: int) -> None:
-        """Replace a role."""
-        self._connection.execute(
-            "UPDATE role SET name = ?, updated_by = ?, update_time = ?, body = ? WHERE id = ?",
-            (role.name, author, now, msgspec.json.encode(role), role_id),
-        )
-        self.raise_counter(ROLES, now)
-
-    def delete_role(self, role_id: int, now: int) -> None:
-        """Remove a role."""
-        self._connection.execute("DELETE FROM role WHERE id = ?", (role_id,))
-        self.raise_counter(ROLES, now)
 
     def missing(self, kind: str, names: Iterable[str]) -> list[str]:
         """Return the names that no principal of that kind (`users`, `groups`, `roles`) has, in their order."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from ranger_cdap.ranger_model.policy import PolicyResource
 from ranger_cdap.testing.admin.model.documents import (
     AdminPolicy,
     AdminRole,
@@ -15,8 +17,10 @@ from ranger_cdap.testing.admin.model.documents import (
     Group,
     Service,
     User,
+    Zone,
     to_json_object,
 )
+from ranger_cdap.testing.admin.rules.grant_rules import matches
 
 HIDDEN = "*****"
 EXTERNAL = 1
@@ -186,6 +190,31 @@ class StoredRole:
     def to_json(self) -> dict[str, Any]:
         """Return Ranger's JSON."""
         return self.stamp.fields() | to_json_object(self.document) | {"id": self.stamp.id}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredZone:
+    """A zone with its stamp."""
+
+    stamp: Stamp
+    document: Zone
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self.document.name
+
+    def to_json(self) -> dict[str, Any]:
+        """Return Ranger's JSON."""
+        return self.stamp.fields() | to_json_object(self.document)
+
+    def holds(self, service: str, resource: Mapping[str, list[str]]) -> bool:
+        """Return whether the zone contains the whole resource."""
+        return any(
+            row.keys() <= resource.keys()
+            and all(matches(PolicyResource(values=row[level]), value) for level in row for value in resource[level])
+            for row in self.document.rows(service)
+        )
 
 
 def dates(create_time: int, owner: str | None) -> dict[str, Any]:

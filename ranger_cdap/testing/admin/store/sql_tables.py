@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from ranger_cdap.testing.admin.model.documents import AdminRole, Zone
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
+
+STAMP: Final = "id, guid, version, created_by, updated_by, create_time, update_time"
+SIGNED: Final = "id, '', 0, created_by, updated_by, create_time, update_time, body"
 
 
 class SqlTables:
@@ -29,14 +36,26 @@ class SqlTables:
         """Return the first row as it is."""
         return self._connection.execute(sql, values).fetchone()
 
+    def raise_counter(self, name: str, now: int) -> None:
+        """Increment a version counter that downloads carry."""
+        self._connection.execute(
+            "INSERT INTO counter VALUES (?, 2, ?) ON CONFLICT (name)"
+            " DO UPDATE SET value = value + 1, update_time = excluded.update_time",
+            (name, now),
+        )
+
 
 class Records(SqlTables, Generic[T]):
-    """Records with an id and a name, which no two have, inside one transaction."""
+    """Records with an id and a name, which no two have, inside one transaction; a change raises their `counter`."""
 
-    def __init__(self, connection: sqlite3.Connection, select: str, read: Callable[[Row], T]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, table: str, columns: str, read: Callable[[Row], T], counter: str = ""
+    ) -> None:
         super().__init__(connection)
-        self._select = select
+        self._table = table
+        self._select = f"SELECT {columns} FROM {table} "  # noqa: S608 - both are constants
         self._read = read
+        self._counter = counter
 
     def all(self, part: str | None = None) -> list[T]:
         """Return all, or those whose name contains the text in any case, in order of creation."""
@@ -49,3 +68,33 @@ class Records(SqlTables, Generic[T]):
     def by_id(self, record_id: int) -> T | None:
         """Return the one with that id."""
         return self._one(self._read, self._select + "WHERE id = ?", record_id)
+
+    def delete(self, record_id: int, now: int) -> None:
+        """Remove one, with what belongs to it."""
+        self._change(now, f"DELETE FROM {self._table} WHERE id = ?", record_id)  # noqa: S608 - as above
+
+    def _change(self, now: int, sql: str, *values: Any) -> None:
+        self._connection.execute(sql, values)
+        if self._counter:
+            self.raise_counter(self._counter, now)
+
+
+class SignedRecords(Records[T]):
+    """Records with their authors and times, which have neither a guid nor a version."""
+
+    def insert(self, document: AdminRole | Zone, author: str | None, now: int) -> None:
+        """Store a new one."""
+        self._change(
+            now,
+            f"INSERT INTO {self._table} (name, created_by, updated_by, create_time, update_time, body)"  # noqa: S608
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            *(document.name, author, author, now, now, msgspec.json.encode(document)),
+        )
+
+    def update(self, record_id: int, document: AdminRole | Zone, author: str | None, now: int) -> None:
+        """Replace one."""
+        self._change(
+            now,
+            f"UPDATE {self._table} SET name = ?, updated_by = ?, update_time = ?, body = ? WHERE id = ?",  # noqa: S608
+            *(document.name, author, now, msgspec.json.encode(document), record_id),
+        )

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ranger_cdap.testing.admin.model.documents import AdminPolicy, AdminServiceDef, Service
+from ranger_cdap.testing.admin.model.documents import AdminPolicy, AdminServiceDef, Service, Zone
 from ranger_cdap.testing.admin.rules.tag_rules import KeptTags
 from ranger_cdap.testing.admin.store.change_log import ChangeLog, LoggedChange
 from ranger_cdap.testing.admin.store.plugin_list import PluginList
@@ -17,17 +17,13 @@ from ranger_cdap.testing.admin.store.records import (
     StoredDefinition,
     StoredPolicy,
     StoredService,
+    StoredZone,
     listed_policy,
 )
-from ranger_cdap.testing.admin.store.sql_tables import Records, SqlTables
-from ranger_cdap.testing.admin.store.zone_tables import ZoneTables
+from ranger_cdap.testing.admin.store.sql_tables import SIGNED, STAMP, Records, SignedRecords, SqlTables
 
-_DEFINITIONS = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, body FROM definition "
-_SERVICES = (
-    "SELECT id, guid, version, created_by, updated_by, create_time, update_time, body, policy_version,"
-    " policy_update_time, tag_version, tag_update_time FROM service "
-)
-_POLICIES = "SELECT id, guid, version, created_by, updated_by, create_time, update_time, signature, body FROM policy "
+_SERVICE = f"{STAMP}, body, policy_version, policy_update_time, tag_version, tag_update_time"
+_POLICIES = f"SELECT {STAMP}, signature, body FROM policy "  # noqa: S608 - a constant
 
 
 class Tables(SqlTables):
@@ -38,9 +34,9 @@ class Tables(SqlTables):
         self.principals = PrincipalTables(connection)
         self.changes = ChangeLog(connection)
         self.plugins = plugins
-        self.definitions = Records(connection, _DEFINITIONS, _definition)
-        self.services = Records(connection, _SERVICES, _service)
-        self.zones = ZoneTables(connection)
+        self.definitions = Records(connection, "definition", f"{STAMP}, body", _definition)
+        self.services = Records(connection, "service", _SERVICE, _service)
+        self.zones = SignedRecords(connection, "zone", SIGNED, _zone)
 
     # Definitions
 
@@ -64,10 +60,6 @@ class Tables(SqlTables):
             "UPDATE service SET policy_version = policy_version + 1, policy_update_time = ? WHERE type = ?",
             (now, old.document.name),
         )
-
-    def delete_definition(self, definition_id: int) -> None:
-        """Remove a definition."""
-        self._connection.execute("DELETE FROM definition WHERE id = ?", (definition_id,))
 
     # Services
 
@@ -119,10 +111,6 @@ class Tables(SqlTables):
             "UPDATE service SET tags = ?, tag_version = tag_version + 1, tag_update_time = ? WHERE id = ?",
             (msgspec.json.encode(tags), now, service.stamp.id),
         )
-
-    def delete_service(self, service_id: int) -> None:
-        """Remove a service with its policies."""
-        self._connection.execute("DELETE FROM service WHERE id = ?", (service_id,))
 
     # Policies
 
@@ -206,6 +194,10 @@ def _definition(row: tuple[Any, ...]) -> StoredDefinition:
 
 def _service(row: tuple[Any, ...]) -> StoredService:
     return StoredService(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Service), *row[8:])
+
+
+def _zone(row: tuple[Any, ...]) -> StoredZone:
+    return StoredZone(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Zone))
 
 
 def _policy(row: tuple[Any, ...]) -> StoredPolicy:

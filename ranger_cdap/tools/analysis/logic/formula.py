@@ -6,18 +6,17 @@ Formulas are built by `all_of`, `any_of` and `negated` only, which simplify what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
 
+@dataclass(eq=False, slots=True)
 class Junction:
     """Conjunction or disjunction of formulas; without parts it is true or false."""
 
-    __slots__ = ("_negation", "conjunctive", "parts")
-
-    def __init__(self, conjunctive: bool, parts: tuple[Formula, ...]) -> None:
-        self.conjunctive = conjunctive
-        self.parts = parts
-        self._negation: Formula | None = None
+    conjunctive: bool
+    parts: tuple[Formula, ...]
+    _negation: Formula | None = None
 
     def negation(self) -> Formula:
         """Return the negation, computed once."""

@@ -46,13 +46,13 @@ class Solution(Generic[_W]):
 Theory = Callable[[tuple[int, ...]], _W | Contradiction]
 
 
+@dataclass(eq=False, slots=True)
 class FormulaSolver:
     """Solver that keeps what it has learned of the last formula for the next one that differs in literals only."""
 
-    def __init__(self, max_steps: int = MAX_SEARCH_STEPS) -> None:
-        self._max_steps = max_steps
-        self._parts: tuple[Junction, ...] = ()
-        self._search: _Search | None = None
+    max_steps: int = MAX_SEARCH_STEPS
+    _parts: tuple[Junction, ...] = ()
+    _search: _Search | None = None
 
     def solve(self, formula: Formula, theory: Theory[_W]) -> Solution[_W]:
         """Return a witness of a formula.
@@ -66,7 +66,7 @@ class FormulaSolver:
         junctions = tuple(part for part in parts if isinstance(part, Junction))
         search = self._search if set(map(id, junctions)) == set(map(id, self._parts)) else None
         if search is None:
-            search = _Search(all_of(junctions), self._max_steps)
+            search = _Search(all_of(junctions), self.max_steps)
         self._parts, self._search = junctions, search
         search.begin(literals)
         undecided: tuple[int, ...] = ()

@@ -13,7 +13,6 @@ from ranger_cdap.ranger_model.document import replaced
 from ranger_cdap.tools.analysis.logic.atoms import Atom, AtomKind, AtomTable
 from ranger_cdap.tools.analysis.logic.conditions import circumstances
 from ranger_cdap.tools.analysis.logic.level_values import (
-    MAX_VALUE_STEPS,
     Undecided,
     conflict,
     find_value,
@@ -55,7 +54,7 @@ class WitnessFinder:
     access_time: int
     context_of: Callable[[AccessRequest], ConditionContext]
     lenient: bool
-    max_value_steps: int = MAX_VALUE_STEPS
+    max_value_steps: int
     _values: dict[tuple[int, ...], str | Contradiction] = field(default_factory=dict)
 
     def __call__(self, literals: tuple[int, ...]) -> Witness | Contradiction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ranger_cdap.engine.view import Path, PatternKind, PolicyResourceMatcher, ResourceMatcher, fold
@@ -43,23 +44,21 @@ def _ends(kind: PatternKind, prefix: str, text: str, folds: bool) -> tuple[str, 
     return (fold(prefix), fold(suffix)) if folds else (prefix, suffix)
 
 
+@dataclass(eq=False, slots=True)
 class _Node(Generic[_T]):
     """Resources that are alike above a level, sorted by that level when first asked: values in a dictionary."""
 
-    __slots__ = ("_any", "_depth", "_exact", "_pairs", "_patterns", "_sorted")
-
-    def __init__(self, depth: int, pairs: list[_Pair[_T]]) -> None:
-        self._depth = depth
-        self._pairs = pairs
-        self._sorted = False
-        self._exact: dict[str, list[_Node[_T]]] = {}
-        self._patterns: list[tuple[ResourceMatcher, _Node[_T]]] = []
-        self._any: _Node[_T] | None = None
+    depth: int
+    pairs: list[_Pair[_T]]
+    _sorted: bool = False
+    _exact: dict[str, list[_Node[_T]]] = field(default_factory=dict)
+    _patterns: list[tuple[ResourceMatcher, _Node[_T]]] = field(default_factory=list)
+    _any: _Node[_T] | None = None
 
     @property
     def items(self) -> Iterator[_T]:
         """Items of the resources."""
-        return (item for item, _ in self._pairs)
+        return (item for item, _ in self.pairs)
 
     @property
     def any(self) -> _Node[_T] | None:
@@ -84,8 +83,8 @@ class _Node(Generic[_T]):
         if self._sorted:
             return
         self._sorted = True
-        depth = self._depth
-        by_element = grouped((id(pair[1].elements[depth]), pair) for pair in self._pairs)
+        depth = self.depth
+        by_element = grouped((id(pair[1].elements[depth]), pair) for pair in self.pairs)
         everything: list[_Pair[_T]] = []
         for pairs in by_element.values():
             element = pairs[0][1].elements[depth]

@@ -49,7 +49,7 @@ class SymbolicItem:
     number: int
     item: Item
     document: PolicyItem | None
-    conditions: tuple[SymbolicCondition, ...] = ()
+    conditions: tuple[SymbolicCondition, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
