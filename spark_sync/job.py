@@ -10,6 +10,7 @@ from ranger_cdap.config import Settings, SyncSettings
 from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.wire.watermark import Watermark
 from spark_sync.changed_lives import ChangedLives
+from spark_sync.grants.ledger_mark import marked_rest
 from spark_sync.grants.observe import observe
 from spark_sync.grants.plan import Plan, PlanSettings
 from spark_sync.grants.plan_settings import configured_name, plan_settings
@@ -103,7 +104,7 @@ def run_once(
             )
         changed, went_back, error = ChangedLives(), "", None
         with policy_rest(settings, ranger) as unguarded:
-            rest = held_rest(unguarded, held)
+            rest = marked_rest(held_rest(unguarded, held), ledger)
             zones = cache(partial(zones_of, planning, rest))
             policies = cache(lambda: all_policies(rest, planning.service, zones()))
             try:

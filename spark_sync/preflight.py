@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Final
 
 from ranger_cdap.config import Location, Settings
 from ranger_cdap.errors import SyncMissing
 from spark_sync.ledger.lease import check_directory, lease
+from spark_sync.spark.submission import require_urls
+
+_STATE: Final = "`sync.state_dir`"
 
 
 def require_packages() -> None:
@@ -26,8 +30,10 @@ def check_ledger(state_dir: Location) -> None:
         SyncMissing: a package is missing.
         LeaseHeld: a run is going on.
         SyncError: the state directory cannot be used.
+        ConfigError: it would be lost with the driver.
     """
     require_packages()
+    require_urls({_STATE: state_dir})
     with lease(state_dir):
         pass
 
@@ -38,8 +44,10 @@ def check_reading(state_dir: Location) -> None:
     Raises:
         SyncMissing: a package is missing.
         SyncError: the state directory cannot be used.
+        ConfigError: it would be lost with the driver.
     """
     require_packages()
+    require_urls({_STATE: state_dir})
     check_directory(state_dir)
 
 
@@ -59,6 +67,10 @@ def check_run(settings: Settings, *, dry: bool = False) -> None:
     from spark_sync.reconcile.confirmation_round import confirm_clients
     from spark_sync.sources.registry import configured_sources
 
+    require_urls(
+        {_STATE: settings.sync.state_dir}
+        | {f"`path` of source `{source.name}`": source.path for source in settings.sync.sources}
+    )
     configured_sources(settings.sync)
     plan_settings(settings)
     if not dry:

@@ -24,6 +24,8 @@ CREATORS_LABEL: Final = "cdap-creator"
 """Label of the policies that the sync job writes for creators. Ranger's list shows 12 characters of a label."""
 FORMER_LABEL: Final = "cdap-former"
 """Label of those that the job took the creator's right out of, and left to the people who had edited them."""
+LEDGER_LABEL: Final = "cdap-ledger-"
+"""Beginning of the label that says which ledger of the job wrote a policy."""
 
 _GUIDS = UUID("6f1c2a52-6f0e-4c51-9d0b-3f3f7f0a9e11")
 
@@ -146,7 +148,8 @@ def items_of(grant: Grant, *, delegate_admin: bool) -> list[PolicyItem]:
 def comparable(policy: Policy) -> Policy:
     """Return the policy without what Ranger adds, and with sorted access types, which it may reorder.
 
-    A policy that lists its resource several times counts as one that lists it twice. Its zone cannot be edited.
+    A policy that lists its resource several times counts as one that lists it twice. Its zone cannot be edited, and
+    which ledger wrote it is not its content.
     """
     items = [
         msgspec.structs.replace(item, accesses=sorted(item.accesses, key=lambda access: access.type))
@@ -164,6 +167,7 @@ def comparable(policy: Policy) -> Policy:
         zone_name="",
         options={},
         policy_items=items,
+        policy_labels=[label for label in policy.policy_labels if not label.startswith(LEDGER_LABEL)],
         additional_resources=listed[:1] if all(each == policy.resources for each in listed) else listed,
     )
 

@@ -20,6 +20,7 @@ from spark_sync.review.people import named_users, people, read_users
 from spark_sync.review.report import ReviewReport
 from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import require_spark, spark_session
+from spark_sync.spark.submission import require_urls
 
 _OUTSIDE = "(outside of namespaces)"
 
@@ -31,10 +32,12 @@ def write_access(
 
     Raises:
         InvalidInput: a file is unusable, there are no users, or `out` exists.
+        ConfigError: `out` would be lost with the driver.
         NotReady: there are no policies.
         SyncError: Spark failed, or is missing.
     """
     require_spark("the review")
+    require_urls({"`--out`": out})
     from spark_sync.review.review import review
     from spark_sync.spark.task_progress import task_progress
 

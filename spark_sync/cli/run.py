@@ -23,6 +23,7 @@ from spark_sync.preflight import check_run
 from spark_sync.report import RunReport
 from spark_sync.run_telemetry import record_run
 from spark_sync.spark.on_demand import SparkOnDemand
+from spark_sync.spark.submission import LOCAL_MASTER, is_submitted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +36,12 @@ if TYPE_CHECKING:
 @click.command(
     cls=Command,
     grows=True,
-    examples=("ranger-cdap sync run", "ranger-cdap sync run --follow --interval 5", "ranger-cdap sync run --dry-run"),
+    examples=(
+        "ranger-cdap sync run",
+        "ranger-cdap sync run --follow 60",
+        "ranger-cdap sync run --master spark://spark.example:7077",
+        "ranger-cdap sync run --dry-run",
+    ),
     exits={
         ExitCode.OK: "Ranger is up to date; with --follow: SIGTERM received, and the current run finished",
         ExitCode.ERROR: "something failed; pending grants stay in the ledger and are sent by the next run",
@@ -44,35 +50,45 @@ if TYPE_CHECKING:
         ExitCode.TERMINATED: "SIGTERM without --follow, as Ctrl-C",
     },
 )
-@click.option("--follow", "follows", is_flag=True, help="Run repeatedly until SIGTERM or Ctrl-C.")
 @click.option(
-    "--interval",
+    "--follow",
+    "interval",
     type=click.FloatRange(min=0.1),
-    default=5.0,
+    is_flag=False,
+    flag_value=5.0,
+    metavar="[SECONDS]",
+    help="Run repeatedly until SIGTERM or Ctrl-C: when events arrive, and after so many seconds without any, 5 if none"
+    " are given.",
+)
+@click.option(
+    "--master",
+    default=LOCAL_MASTER,
     show_default=True,
-    help="Seconds between runs with --follow while no event arrives.",
+    help="Where Spark runs if there are many events: a cluster, with the settings of `spark-defaults.conf`.",
 )
 @click.option("--dry-run", is_flag=True, help="Read new events into the ledger, but only show the changes for Ranger.")
 @pass_invocation
-def run(invocation: Invocation, follows: bool, interval: float, dry_run: bool) -> None:
+def run(invocation: Invocation, interval: float | None, master: str, dry_run: bool) -> None:
     """Read new events once and update the grants in Ranger.
 
     With --follow --json it prints a line of JSON for each run.
     """
-    if follows and dry_run:
+    if interval is not None and dry_run:
         raise click.UsageError("--follow and --dry-run exclude each other")
+    if master != LOCAL_MASTER and is_submitted():
+        raise click.UsageError("under spark-submit its own --master applies")
     settings = invocation.settings
     check_run(settings, dry=dry_run)
     if not settings.sync.sources:
         invocation.messages.print("note: no event is read, because there is no source: `[[sync.sources]]`")
     telemetry = start_telemetry("ranger-cdap-sync")
     try:
-        if follows:
-            _follow(invocation, settings, telemetry, interval)
+        if interval is not None:
+            _follow(invocation, settings, telemetry, interval, master)
             return
         with (
             invocation.messages.status("opening the ledger") as shown,
-            SparkOnDemand(settings.sync, starting=lambda: shown.update("starting Spark")) as spark,
+            SparkOnDemand(settings.sync, master=master, starting=lambda: shown.update("starting Spark")) as spark,
         ):
             report = _one(settings, spark, shown.update, telemetry, dry=dry_run)
         print_result(invocation, report, dry=dry_run)
@@ -81,7 +97,9 @@ def run(invocation: Invocation, follows: bool, interval: float, dry_run: bool) -
             telemetry.close()
 
 
-def _follow(invocation: Invocation, settings: Settings, telemetry: Telemetry | None, interval: float) -> None:
+def _follow(
+    invocation: Invocation, settings: Settings, telemetry: Telemetry | None, interval: float, master: str
+) -> None:
     from spark_sync.follow import follow, until_terminated
     from spark_sync.grants.ranger_names import RangerNames
     from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -89,7 +107,7 @@ def _follow(invocation: Invocation, settings: Settings, telemetry: Telemetry | N
     from spark_sync.notify import NotifyLog
 
     notify_log = NotifyLog()
-    with until_terminated() as ended, SparkOnDemand(settings.sync) as spark:
+    with until_terminated() as ended, SparkOnDemand(settings.sync, master=master) as spark:
         ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance, spark)
         names = RangerNames(settings)
         news = News(settings.sync, ledger)

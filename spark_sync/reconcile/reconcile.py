@@ -12,6 +12,7 @@ from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.grant_policy import guid_of, may_be_ours
+from spark_sync.grants.ledger_mark import adopt_marks
 from spark_sync.grants.plan import PlanSettings
 from spark_sync.grants.plan_settings import plan_settings
 from spark_sync.grants.policy_rest import PolicyRest, policy_rest
@@ -61,6 +62,8 @@ def reconcile(
             return Repairs((), (), tuple(finding for facts in known for finding in drift_of(facts, planning)))
         repairs = repair_all(known, planning, action)
         ledger.record(repairs.changes)
+        if action is RepairAction.ADOPT and not entities:
+            adopt_marks(ledger, policies)
     return repairs
 
 

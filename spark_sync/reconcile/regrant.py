@@ -14,6 +14,7 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import RangerAdminError
 from ranger_cdap.ranger_model.policy import Policy
+from spark_sync.grants.ledger_mark import marked_rest
 from spark_sync.grants.observe import look
 from spark_sync.grants.plan import PlanSettings, Step, plan
 from spark_sync.grants.plan_settings import plan_settings
@@ -73,7 +74,7 @@ def regrant(
         RangerAdminError: Ranger Admin cannot be read; nothing was written.
     """
     with manual_ledger(settings) as ledger, policy_rest(settings, ranger) as unguarded:
-        rest = held_rest(unguarded, ledger.lease)
+        rest = marked_rest(held_rest(unguarded, ledger.lease), ledger)
         planning, went_back = plan_settings(settings), ""
         zones = zones_of(planning, rest)
         policies = all_policies(rest, planning.service, zones)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from ranger_cdap.config import SyncSettings
 from spark_sync.ledger.ledger import FEW_EVENTS
-from spark_sync.spark.session import is_submitted, spark_session
+from spark_sync.spark.session import spark_session
+from spark_sync.spark.submission import LOCAL_MASTER, is_submitted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,7 +44,7 @@ class SparkOnDemand:
 
     settings: SyncSettings
     _: KW_ONLY
-    master: str = "local[*]"
+    master: str = LOCAL_MASTER
     starting: Callable[[], None] = lambda: None
     clock: Callable[[], float] = time.monotonic
     opened: Callable[..., AbstractContextManager[SparkSession]] = spark_session

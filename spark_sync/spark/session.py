@@ -11,11 +11,12 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranger_cdap.config import SyncSettings
 from ranger_cdap.errors import ConfigError, SparkMissing
 from spark_sync.spark.jars import spark_jars
+from spark_sync.spark.spark_errors import spark_errors
 from spark_sync.spark.spark_security import (
     CLOSED,
     authenticate_callbacks,
@@ -23,6 +24,7 @@ from spark_sync.spark.spark_security import (
     fresh_secret,
     serve_no_directory,
 )
+from spark_sync.spark.submission import LOCAL_MASTER, driver_settings, is_submitted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,18 +41,13 @@ CONFIGURATION = {
 
 _CHATTY = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 
-# A driver of our own; `spark-submit` and a cluster bring theirs.
+# A driver and executors of our own; `spark-submit` and a cluster bring theirs.
 LOCAL = {
     "spark.driver.memory": "2g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
 }
-
-
-def is_submitted() -> bool:
-    """Return whether `spark-submit` has started the driver, with its own settings and jars."""
-    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def require_spark(what: str) -> None:
@@ -64,23 +61,29 @@ def require_spark(what: str) -> None:
 
 
 @contextmanager
-def spark_session(settings: SyncSettings, *, master: str = "local[*]") -> Iterator[SparkSession]:
+def spark_session(settings: SyncSettings, *, master: str = LOCAL_MASTER) -> Iterator[SparkSession]:
     """Open a session, stopped at the end; under `spark-submit` its master and settings apply.
+
+    Args:
+        master: this machine, or a cluster, whose settings and jars are those of `spark-defaults.conf`; the driver is a
+            process of ours there too.
 
     Raises:
         SparkMissing: PySpark, Java, or a jar that a source needs is missing.
-        ConfigError: `spark-submit` left Spark open to others, which the settings do not allow.
+        SyncError: a cluster refuses the application.
+        ConfigError: Spark on a cluster is open to others, which the settings do not allow.
     """
     require_spark("a run of many events")
     from pyspark.errors import PySparkException
 
     with ExitStack() as stack:
-        try:
-            spark = stack.enter_context(_session(settings, master))
-        except (PySparkException, OSError) as e:
-            raise SparkMissing(
-                f"Spark does not start; is Java 17 on the path or in JAVA_HOME? ({type(e).__name__})"
-            ) from e
+        with spark_errors():
+            try:
+                spark = stack.enter_context(_session(settings, master))
+            except (PySparkException, OSError) as e:
+                raise SparkMissing(
+                    f"Spark does not start; is Java 17 on the path or in JAVA_HOME? ({type(e).__name__})"
+                ) from e
         yield spark
 
 
@@ -92,18 +95,20 @@ def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
 
     configuration = dict(CONFIGURATION)
     with ExitStack() as stack:
-        if is_submitted():
-            loaded, command = _loaded_configuration()
-            check_closed(loaded, command, allowed=settings.allow_open_spark)
-        else:
+        is_ours = not is_submitted() and master.startswith("local")
+        if is_ours:
+            os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
+            configuration |= LOCAL | CLOSED | spark_jars(settings.jars_dir, packages(settings.sources))
+        if not is_submitted():
             _check_user()
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            os.environ.setdefault("SPARK_LOCAL_IP", LOCAL["spark.driver.host"])
             temporary = stack.enter_context(scratch())
-            configuration |= {"spark.master": master, **LOCAL, **CLOSED, **private_files(temporary.directory)}
-            configuration |= spark_jars(settings.jars_dir, packages(settings.sources))
+            configuration |= {"spark.master": master, **private_files(temporary.directory)}
             stack.enter_context(driver_process(configuration, temporary))
+        if is_ours:
             configuration |= fresh_secret()
+        else:
+            check_closed(*driver_settings(), allowed=settings.allow_open_spark)
         configuration["spark.app.name"] = "ranger-cdap sync"
         # In the main thread PySpark would install its own handler of Ctrl-C.
         spark = in_another_thread(partial(_started, configuration), "start of Spark").result()
@@ -171,12 +176,3 @@ def private_files(directory: Path) -> dict[str, str]:
         # Nothing is ever kept there, but Spark makes it, by default in the working directory.
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
     }
-
-
-def _loaded_configuration() -> tuple[dict[str, str], str]:
-    """Return the settings the driver was started with, and its command line; its Spark has not started yet."""
-    from pyspark import SparkConf, SparkContext
-
-    SparkContext._ensure_initialized()
-    jvm: Any = SparkContext._jvm
-    return dict(SparkConf().getAll()), jvm.java.lang.System.getProperty("sun.java.command") or ""

@@ -25,7 +25,7 @@ CLOSED: Final = {
 """Settings of our own driver: no port answers without the secret, and temporary files are encrypted."""
 
 _SECRET: Final = "spark.authenticate.secret"  # noqa: S105 - the name of a setting
-# Required if `spark-submit` configured Spark: one setting of each row.
+# Required if Spark is configured by others: one setting of each row.
 _REQUIRED: Final = (
     ("spark.authenticate",),
     ("spark.network.crypto.enabled", "spark.authenticate.enableSaslEncryption", "spark.ssl.rpc.enabled"),
@@ -54,15 +54,16 @@ def problems(configuration: Mapping[str, str], command: str) -> list[str]:
 
 
 def check_closed(configuration: Mapping[str, str], command: str, *, allowed: bool) -> None:
-    """Check that Spark, as `spark-submit` configured it, is closed to others, unless `allowed` accepts that it is not.
+    """Check that Spark, as others configured it, is closed to others, unless `allowed` accepts that it is not.
 
     Raises:
         ConfigError: it is open; the message names each setting that is missing.
     """
     if not allowed and (found := problems(configuration, command)):
         raise ConfigError(
-            f"Spark is open to others: {'; '.join(found)}; give `spark-submit` these settings by `--properties-file`,"
-            " or accept with `sync.allow_open_spark` that anyone who reaches its ports can run code as the sync job"
+            f"Spark is open to others: {'; '.join(found)}; set them in the `--properties-file` of"
+            " `spark-submit`, or in `spark-defaults.conf` for `--master`, or accept with `sync.allow_open_spark` that"
+            " anyone who reaches its ports can run code as the sync job"
         )
 
 

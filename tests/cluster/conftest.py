@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -11,6 +12,7 @@ import pytest
 from ranger_cdap.config import StoreUrl
 from spark_sync import store as stores
 from tests.cluster.servers import BUCKET, Hdfs, hdfs_server, s3_server
+from tests.cluster.spark_clusters import SparkCluster, standalone, yarn
 from tests.spark_sync.conftest import (  # noqa: F401
     _grants_one_at_a_time,
     embedded,
@@ -34,6 +36,22 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
     with hdfs_server(tmp_path_factory.mktemp("hdfs")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def standalone_cluster(tmp_path_factory: pytest.TempPathFactory, s3: str) -> Iterator[SparkCluster]:
+    variables = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    with standalone(tmp_path_factory.mktemp("standalone"), s3, variables) as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["standalone", "yarn"])
+def cluster(request: pytest.FixtureRequest) -> SparkCluster:
+    """Spark on two machines that are one."""
+    if request.param == "yarn":
+        return yarn(request.getfixturevalue("hdfs"))
+    found: SparkCluster = request.getfixturevalue("standalone_cluster")
+    return found
 
 
 @pytest.fixture(params=["file", *REAL])

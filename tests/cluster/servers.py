@@ -1,4 +1,4 @@
-"""Real servers on loopback, each for one run of the tests: HDFS in one JVM, and S3 with conditional writes."""
+"""Real servers on loopback, each for one run of the tests: HDFS and YARN in one JVM, and S3 with conditional writes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ PATIENCE: Final = 90.0
 
 
 class Hdfs:
-    """HDFS at `root`."""
+    """HDFS at `root`, and YARN in the same process. `configuration`: for Hadoop's clients; `logs`: of containers."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], directory: Path) -> None:
         self._process = process
+        self.process = process.pid
         self.root = self._answer()
+        self.configuration = directory / "conf"
+        self.logs = directory / "target"
 
     def restart_name_node(self) -> None:
         """Stop the NameNode and start it again; return when it answers."""
@@ -45,17 +48,17 @@ class Hdfs:
 
 @contextmanager
 def hdfs_server(directory: Path) -> Iterator[Hdfs]:
-    """HDFS that keeps its files in `directory`."""
+    """HDFS and YARN, whose files are in `directory`."""
     if java_command() is None or not JARS.is_dir():
         pytest.skip("needs HDFS, fetched by `make test-cluster`")
-    command = [java_command(), "-Xmx600m", "-cp", f"{JARS}/*", HDFS / "Hdfs.java", directory]
+    command = [java_command(), "-Xmx900m", "-cp", f"{JARS}/*", HDFS / "Hdfs.java", directory]
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(
-            list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+            list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=directory
         )
     with process:
         try:
-            server = Hdfs(process)
+            server = Hdfs(process, directory)
             assert server.root.startswith("hdfs://"), (directory / "log").read_text()[-2000:]
             yield server
         finally:

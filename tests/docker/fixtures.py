@@ -45,7 +45,7 @@ def written(settings: Settings) -> dict[str, Path]:
         "sync.state_dir": settings.sync.state_dir,
         "sync.metrics_file": settings.sync.metrics_file,
     }
-    return {name: place for name, place in places.items() if place is not None}
+    return {name: place for name, place in places.items() if isinstance(place, Path)}
 
 
 def is_below(place: Path, mounts: Sequence[str]) -> bool:

@@ -68,6 +68,8 @@ RENDERINGS: dict[str, Values] = {
     "a baseline of CDAP, with a token": FROM_CDAP | {"sync.baseline.tokenKey": "token"},
     "a baseline before a CronJob": FROM_CDAP | {"sync.mode": "schedule"},
     "no sync job": {"sync.stage": "off"},
+    "a ledger in S3": {"sync.state.url": "s3://bucket/sync", "sync.state.variables": "store"},
+    "a baseline into HDFS": FROM_CDAP | {"sync.state.url": "hdfs://namenode:8020/sync"},
     **{f"{number} replicas": {"decisionService.replicas": number} for number in range(1, 6)},
     "no events": {"events.enabled": False, "sync.sources": SOURCES, "decisionService.callers": WITHOUT_AUDIT},
     "a long stop": {"decisionService.stopDelay": 60},

@@ -65,7 +65,7 @@ def test_each_part_of_the_page_on_speed_says_how_it_was_measured() -> None:
     ("text", "expected"),
     [
         ("`python -m benchmarks.sync` with `--events 1 2`", set()),
-        ("`python -m benchmarks.sync --events 5 --interval 5`", set()),
+        ("`python -m benchmarks.sync --events 5 --follow 5`", set()),
         ("`python -m benchmarks.workload`", {"workload"}),
         ("`python -m benchmarks.sink` with `--events 1`", {"sink", "--events"}),
         ("`python -m benchmarks.engine` with `--evens 1`", {"--evens"}),

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 
 from tests.docs.markdown_pages import ROOT
 
+PACKAGES = ("builder", "needed", "py4j", "pyspark", "last", "ranger_cdap")
 pytestmark = pytest.mark.slow
 
 METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{more}"
@@ -33,7 +35,7 @@ def wheel(directory: Path, name: str, more: str = "") -> Path:
 
 
 def lock(path: Path, *wheels: Path) -> Path:
-    lines = (f"{one.name.split('-')[0]}==1.0 --hash=sha256:{digest(one)}\n" for one in wheels)
+    lines = (f"{one.name.split('-')[0]}==1.0 \\\n    --hash=sha256:{digest(one)}\n" for one in wheels)
     path.write_text("".join(lines))
     return path
 
@@ -47,9 +49,9 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("bundle")
     index = work / "index"
     index.mkdir()
-    builder, needed = wheel(index, "builder"), wheel(index, "needed")
+    builder, *others = (wheel(index, name) for name in ("builder", "needed", "py4j", "pyspark", "last"))
     ours = wheel(work, "ranger-cdap", "Requires-Dist: needed\n")
-    locks = lock(work / "build.lock", builder), lock(work / "service.lock", needed)
+    locks = lock(work / "build.lock", builder), lock(work / "sync.lock", *others)
     made = work / "made"
     subprocess.run(
         ["sh", ROOT / ".ci" / "make-bundle", sys.executable, ours, *locks, made],
@@ -61,10 +63,18 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_has_every_package_of_the_locks_and_the_hash_of_every_file(bundle: Path) -> None:
     files = {str(path.relative_to(bundle)) for path in bundle.rglob("*") if path.is_file()}
-    packages = {f"packages/{name}-1.0-py3-none-any.whl" for name in ("builder", "needed", "ranger_cdap")}
-    assert files == packages | {"INSTALL.md", "SHA256SUMS", "build.lock", "ranger-cdap.lock"}
+    packages = {f"packages/{name}-1.0-py3-none-any.whl" for name in PACKAGES}
+    assert files == packages | {"INSTALL.md", "SHA256SUMS", "build.lock", "ranger-cdap.lock", "ranger-cdap.tar.gz"}
     sums = dict(line.split()[::-1] for line in (bundle / "SHA256SUMS").read_text().splitlines())
     assert sums == {f"./{name}": digest(bundle / name) for name in files - {"SHA256SUMS"}}
+
+
+def test_its_archive_for_a_cluster_has_all_but_the_pyspark_that_is_there(bundle: Path) -> None:
+    with tarfile.open(bundle / "ranger-cdap.tar.gz") as archive:
+        members = archive.getmembers()
+    modules = {Path(each.name).stem for each in members if each.name.endswith(".py")}
+    assert modules == set(PACKAGES) - {"builder", "py4j", "pyspark"}
+    assert all((each.uid, each.gid, each.mode & 0o044) == (0, 0, 0o044) for each in members)
 
 
 def test_its_instructions_install_it_without_an_index(bundle: Path, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_they_start_commands_of_ours_with_the_settings_of_the_guide() -> None:
         assert words[0] == "/opt/ranger-cdap/bin/ranger-cdap"
         assert parse_command([word for word in words[1:] if word != "--quiet"]).info_name == command
         assert "RANGER_CDAP_CONFIG=/etc/ranger-cdap/ranger-cdap.toml" in each["Environment"].split()
-    assert parse_command(shlex.split(SYNC["ExecStart"])[2:]).params["follows"] is True
+    assert parse_command(shlex.split(SYNC["ExecStart"])[2:]).params["interval"] == 5
     assert SERVICE["Restart"] == SYNC["Restart"] == "always"
 
 

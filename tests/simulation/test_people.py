@@ -15,16 +15,17 @@ FOUND = (50_999,)
 
 FEWER = 300
 RARELY_SHOWN = {
-    "a guid that is there again counts as one that never went",
-    "a right of the next entity goes",
-    "a right that a restore brought back may be a person's edit",
-    "an older version counts as a newer one",
-    "needed rights are given in the job's policies",
-    "rights on several entities go",
-    "several policies that are gone count as deleted",
-    "what a person took is not recorded before it is taken out",
-    "what is left of a policy is not labelled",
+    "a guid that is there again counts as one that never went": 5_500,
+    "a right of the next entity goes": 0,
+    "a right that a restore brought back may be a person's edit": 0,
+    "an older version counts as a newer one": 5_700,
+    "needed rights are given in the job's policies": 0,
+    "rights on several entities go": 0,
+    "several policies that are gone count as deleted": 0,
+    "what a person took is not recorded before it is taken out": 0,
+    "what is left of a policy is not labelled": 0,
 }
+"""Where the search begins for what few worlds show."""
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, 250))
@@ -46,9 +47,9 @@ def test_a_world_that_once_broke_a_law_breaks_none() -> None:
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in RARELY_SHOWN)) for name in PEOPLE_MUTANTS]
 )
 def test_every_clause_about_people_is_needed_for_its_moves_and_no_others(name: str) -> None:
-    mutant, moves = PEOPLE_MUTANTS[name]
+    (mutant, moves), first = PEOPLE_MUTANTS[name], RARELY_SHOWN.get(name, 0)
     with mutant():
-        worlds = (World(seed).play() for seed in range(4 * SEEDS))
+        worlds = (World(first + n).play() for n in range(4 * SEEDS))
         found = next((world for world in worlds if any(breaches(world))), None)
         others = (World(seed, without=moves).play() for seed in range(FEWER))
         shown_otherwise = [(world.seed, list(breaches(world))) for world in others if any(breaches(world))]

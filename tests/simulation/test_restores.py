@@ -31,7 +31,7 @@ def test_no_restored_ledger_makes_stale_owners() -> None:
 
 MUTANTS: dict[str, tuple[int, Any, str, Callable[..., Any]]] = {
     "files that are missing are no matter": (500, event_names, "missing_file", lambda *_: 0),
-    "what was pending is granted": (2_400, lost_ledger, "forget_undecided", lambda _: None),
+    "what was pending is granted": (16_800, lost_ledger, "forget_undecided", lambda _: None),
     "a grant of a life that cannot be told stays": (2_400, lost_ledger, "_is_of_another", lambda *_: False),
     "what a newer ledger sent stays": (300, lost_ledger, "_to_revoke", lambda life: life),
 }

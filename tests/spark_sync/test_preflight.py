@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from ranger_cdap.errors import ConfigError
 from spark_sync.grants.plan_settings import non_creators
 from spark_sync.ledger.lease import lease
 from spark_sync.preflight import check_ledger, check_reading, check_run
+from spark_sync.spark import submission
 
 GOOD = """\
 [sync]
@@ -110,6 +112,73 @@ def test_where_nothing_is_wrong_nothing_is_said(tmp_path: Path) -> None:
 
 def test_a_dry_run_needs_no_account() -> None:
     check_run(settings_in("[sync]\n"), dry=True)
+
+
+Submit = Callable[[Mapping[str, str]], None]
+
+
+@pytest.fixture
+def submit(monkeypatch: pytest.MonkeyPatch) -> Submit:
+    """From now on `spark-submit` has started the driver with these settings."""
+
+    def submit(found: Mapping[str, str]) -> None:
+        monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+        monkeypatch.setattr(submission, "driver_settings", lambda: (dict(found), "java"))
+
+    return submit
+
+
+CLUSTER_MODE: Mapping[str, str] = {"spark.submit.deployMode": "cluster"}
+IN_A_POD: Mapping[str, str] = {"spark.submit.deployMode": "client", "spark.kubernetes.submitInDriver": "true"}
+CLIENT_MODE: Mapping[str, str] = {"spark.submit.deployMode": "client"}
+
+
+@pytest.mark.parametrize("mode", [CLUSTER_MODE, IN_A_POD])
+@pytest.mark.parametrize("words", ["run", "run --follow", "run --dry-run", "status", "retry"])
+@pytest.mark.parametrize("state", ["state", "/var/state", "file:///var/state"])
+def test_a_ledger_on_a_disk_is_refused_in_cluster_mode(
+    mode: Mapping[str, str], words: str, state: str, submit: Submit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit(mode)
+    ended, told = refused(["--set", f"sync.state_dir={state}", *words.split()], GOOD, capsys)
+    assert (ended, "`sync.state_dir`: a path is not accepted in cluster mode" in told) == (3, True), told
+    assert not (tmp_path / "state").exists()
+
+
+def test_each_place_on_a_disk_is_named_in_cluster_mode(submit: Submit) -> None:
+    sources = "".join(
+        SOURCE.format(kind="audit", path=path).replace('"audit"', f'"{name}"', 1)
+        for name, path in (("one", "events"), ("two", "hdfs://host/events"), ("three", "/events/*.log"))
+    )
+    settings = settings_in(GOOD + sources)
+    submit(CLUSTER_MODE)
+    with pytest.raises(ConfigError) as raised:
+        check_run(settings)
+    assert str(raised.value).startswith("`sync.state_dir`, `path` of source `one`, `path` of source `three`: a path ")
+
+
+@pytest.mark.parametrize("mode", [CLIENT_MODE, {}])
+def test_a_ledger_on_a_disk_is_accepted_where_the_driver_is_here(mode: Mapping[str, str], submit: Submit) -> None:
+    submit(mode)
+    check_run(settings_in(GOOD + SOURCE.format(kind="audit", path=".")))
+
+
+@pytest.mark.parametrize(
+    ("out", "is_shared"),
+    [("hdfs://host/review", True), ("s3a://b/r", True), ("abfs://c@a/r", True), ("review", False), ("/r", False),
+     ("file:///r", False), ("file:/r", False), ("hdfs:/r", False)],
+)  # fmt: skip
+def test_answers_of_a_review_on_a_disk_are_refused_in_cluster_mode(out: str, is_shared: bool, submit: Submit) -> None:
+    submit(CLUSTER_MODE)
+    submission.require_urls({"`sync.jars_dir`": None})
+    with nullcontext() if is_shared else pytest.raises(ConfigError, match=r"`--out`: a path is not accepted"):
+        submission.require_urls({"`--out`": out})
+
+
+def test_under_spark_submit_its_own_master_applies(submit: Submit, capsys: pytest.CaptureFixture[str]) -> None:
+    submit(CLIENT_MODE)
+    ended, told = refused(["run", "--master", "spark://host:7077"], GOOD, capsys)
+    assert (ended, "under spark-submit its own --master applies" in told) == (3, True), told
 
 
 COMMANDS = ["baseline --inventory i.jsonl", "retry", "reconcile", "assign namespace:ns1 bob", "forget namespace:ns1"]

@@ -24,6 +24,7 @@ from spark_sync.ledger.grant_terms import OutdatedGrants
 from spark_sync.ledger.life import GrantTerms, Life, State
 from spark_sync.reconcile.regrant import RegrantReport
 from spark_sync.report import RunReport, SourceReport
+from tests.docker.fixtures import parse_command
 from tests.spark_sync.planning import planning
 
 BEGUN = Position(101, False, "test", "1")
@@ -272,3 +273,23 @@ def test_a_command_of_the_ledger_needs_neither_jars_nor_java(
 def test_a_baseline_needs_its_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sync", "baseline"]) == 3
     assert "--inventory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "interval", "master"),
+    [
+        ("", None, "local[*]"),
+        ("--follow", 5.0, "local[*]"),
+        ("--follow 60 --json", 60.0, "local[*]"),
+        ("--follow --json", 5.0, "local[*]"),
+        ("--follow=0.1 --master yarn", 0.1, "yarn"),
+    ],
+)
+def test_when_and_where_a_run_runs(words: str, interval: float | None, master: str) -> None:
+    parsed = parse_command(["sync", "run", *words.split()]).params
+    assert (parsed["interval"], parsed["master"]) == (interval, master)
+
+
+@pytest.mark.parametrize("words", ["--follow 0", "--follow soon", "--follow --dry-run"])
+def test_a_run_that_cannot_be_repeated_is_refused(words: str) -> None:
+    assert main(["sync", "run", *words.split()]) == 3

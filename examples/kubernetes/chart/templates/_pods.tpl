@@ -114,6 +114,9 @@ containers:
   - name: sync
     image: {{ include "ranger-cdap.image" (dict "root" .root "image" $own.image) }}
     args: {{ .args | toJson }}
+    {{- if and $own.state.url $own.state.variables }}
+    envFrom: [{secretRef: {name: {{ $own.state.variables }}}}]
+    {{- end }}
     env:
       - {name: RANGER_CDAP_CONFIG, value: /etc/ranger-cdap/files/sync.toml}
     {{- if not .inventory }}
@@ -135,7 +138,11 @@ containers:
 volumes:
   {{- include "ranger-cdap.commonVolumes" $given | nindent 2 }}
   - name: state
+    {{- if $own.state.url }}
+    emptyDir: {}
+    {{- else }}
     persistentVolumeClaim: {claimName: {{ include "ranger-cdap.syncClaim" .root }}}
+    {{- end }}
   {{- if .inventory }}
   - name: inventory
     {{- if $own.baseline.cdapUrl }}

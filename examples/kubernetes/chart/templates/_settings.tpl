@@ -39,7 +39,7 @@
 {{- define "ranger-cdap.syncSettings" -}}
 {{- $own := .Values.sync -}}
 {{- $name := include "ranger-cdap.name" . -}}
-{{- $sync := dict "username" $own.username "state_dir" "/var/lib/ranger-cdap/sync" -}}
+{{- $sync := dict "username" $own.username "state_dir" ($own.state.url | default "/var/lib/ranger-cdap/sync") -}}
 {{- if ne .Values.ranger.auth "certificate" }}{{ $_ := set $sync "password" (dict "secretKey" $own.passwordKey) }}{{ end -}}
 {{- $sources := list -}}
 {{- if .Values.events.enabled -}}
