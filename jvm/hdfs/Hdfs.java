@@ -39,11 +39,11 @@ public class Hdfs {
   private static void startYarn(YarnConfiguration configuration, Path clients) throws Exception {
     // Else it listens on the machine's address.
     configuration.setBoolean(YarnConfiguration.YARN_MINICLUSTER_FIXED_PORTS, true);
-    for (String name : new String[] {"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"}) {
-      configuration.set("yarn.resourcemanager." + name, "localhost:" + freePort());
+    for (String name : new String[] {"", "scheduler.", "resource-tracker.", "admin.", "webapp."}) {
+      configuration.set("yarn.resourcemanager." + name + "address", "localhost:" + freePort());
     }
-    for (String name : new String[] {"address", "localizer.address", "collector-service.address", "webapp.address"}) {
-      configuration.set("yarn.nodemanager." + name, "localhost:0");
+    for (String name : new String[] {"", "localizer.", "collector-service.", "webapp."}) {
+      configuration.set("yarn.nodemanager." + name + "address", "localhost:0");
     }
     configuration.setBoolean(YarnConfiguration.NM_VMEM_CHECK_ENABLED, false);
     configuration.setFloat(YarnConfiguration.NM_MAX_PER_DISK_UTILIZATION_PERCENTAGE, 100);
