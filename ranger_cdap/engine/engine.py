@@ -281,7 +281,7 @@ class PolicyEngine:
         return named_values(resource, state.repositories, maps, custom_conditions=custom)
 
     def resources_below(self, request: AccessRequest) -> Iterator[dict[str, str]]:
-        """Return the resources below that of a request which tags, or policies for its user, name, with wildcards.
+        """Return the resources below that of a request, with wildcards, which tags, zones, or its user's policies name.
 
         The values of the request must be single ones. A right below it names one of them, or none below it at all.
         """
@@ -293,8 +293,12 @@ class PolicyEngine:
             for entry in repository.candidates(path, values, tokens, include_descendants=True)
             if entry.compiled.may_apply_to(query.principals)
         )
-        tagged = self._state.tag_table.resources.at_or_below(path, values, tokens)
-        return resources_below(path, values, tokens, chain((r for one in relevant for r in one.resources), tagged))
+        others = (
+            matcher
+            for table in (self._state.tag_table, self._state.zone_table)
+            for matcher in table.resources.at_or_below(path, values, tokens)
+        )
+        return resources_below(path, values, tokens, chain((r for one in relevant for r in one.resources), others))
 
     def _general_decision(
         self, request: AccessRequest, access: str, trace: Tracer, assume_conditions: bool | None = None

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import servicedef
@@ -109,6 +109,16 @@ zones = st.dictionaries(
 )
 
 
+def reading(zone: str = "", **levels: str) -> Json:
+    of_ns1 = {"instance": "cdap", "namespace": "ns1", **levels}
+    items = [{"users": ["alice"], "accesses": [{"type": "read"}]}]
+    found = {level: {"values": [value]} for level, value in of_ns1.items()}
+    return {"resources": found, "policyItems": items, "policyPriority": 0, "zoneName": zone}
+
+
+KV_ALONE = {"finance": {"instance": ["cdap"], "namespace": ["ns1"], "application": ["kv"]}}
+
+
 @settings(max_examples=150)
 @given(
     st.sampled_from(["default", *profile_names()]),
@@ -116,6 +126,10 @@ zones = st.dictionaries(
     st.lists(policies(), min_size=1, max_size=5),
     zones,
 )
+# Programs list the schedules beside them; a zone has one of what a policy names; a row asks for two rights.
+@example("001-prose", Options(list_by_parent=True), [reading(application="kv", program="*")], {})
+@example("default", Options(), [reading("finance", application="k*")], KV_ALONE)
+@example("000", Options(), [reading(application="kv"), reading(application="k*", program="workflow.kv")], {})
 def test_an_ancestor_is_listed_exactly_if_an_entity_below_it_is(
     profile: str, options: Options, held: list[Json], zones: dict[str, Any]
 ) -> None:
