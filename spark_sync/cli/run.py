@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.config import Settings
+from ranger_cdap.errors import LeaseHeld
 from ranger_cdap.telemetry.start import start_telemetry
 from spark_sync.cli import planned
 from spark_sync.cli.lives_text import as_json, outdated_json, outdated_line, policy_text, rows
@@ -78,7 +80,9 @@ def run(invocation: Invocation, interval: float | None, master: str, dry_run: bo
     if master != LOCAL_MASTER and is_submitted():
         raise click.UsageError("under spark-submit its own --master applies")
     settings = invocation.settings
-    check_run(settings, dry=dry_run)
+    # A run that follows begins after another one that holds the lease, as one that was killed.
+    with suppress(*([LeaseHeld] if interval is not None else [])):
+        check_run(settings, dry=dry_run)
     if not settings.sync.sources:
         invocation.messages.print("note: no event is read, because there is no source: `[[sync.sources]]`")
     telemetry = start_telemetry("ranger-cdap-sync")

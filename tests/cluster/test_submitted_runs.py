@@ -180,7 +180,7 @@ def wait_for(is_so: Callable[[], bool], submitted: subprocess.Popen[str]) -> Non
     end = time.monotonic() + A_RUN
     while not is_so():
         assert time.monotonic() < end
-        assert submitted.poll() is None
+        assert submitted.poll() is None, submitted.communicate()[0][-6000:]
         time.sleep(0.2)
 
 

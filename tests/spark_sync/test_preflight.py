@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -240,3 +241,15 @@ def test_how_cdap_is_asked_is_checked_before_spark_starts(wrong: str, message: s
     with pytest.raises(ConfigError, match=message):
         check_run(settings)
     check_run(settings, dry=True)
+
+
+def test_a_run_that_follows_begins_although_the_lease_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the next attempt of a cluster after a kill; here it is told to end before its first run."""
+    (ended := threading.Event()).set()
+    monkeypatch.setattr("spark_sync.follow.until_terminated", lambda: nullcontext(ended))
+    with lease(tmp_path / "state"):
+        settings_in(GOOD)
+        assert main(["sync", "run", "--follow"]) == 0
+    assert "a run when events arrive" in "".join(capsys.readouterr())
