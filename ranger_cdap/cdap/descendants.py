@@ -39,7 +39,7 @@ def _found(entity: EntityId, kinds: Sequence[EntityType], named: Iterable[Mappin
 
 
 def _below(one: EntityId, kinds: Iterable[EntityType]) -> Iterator[EntityId]:
-    """Yield an entity, unless its type is not one of these, and one of each of these types below it."""
+    """Yield one of each of these types below an entity, and the entity itself if its type is one of them."""
     path = entity_type(one.type).path
     for kind in kinds:
         if kind.path[: len(path)] == path:
