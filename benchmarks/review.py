@@ -1,8 +1,8 @@
-"""Answers per minute of the access review on `local[2]`, including Parquet output, against the engine alone.
+"""Answers per minute of the access review in one process and on `local[2]`, with Parquet, against the engine alone.
 
-`python -m benchmarks.review` (in `make bench`) prints a line per number of policies, with both ratios.
+`python -m benchmarks.review` (in `make bench`) prints two lines per number of policies, with both ratios.
 The engine alone is one thread of one process, with the same requests and compiled policies. The last line is of four
-times as many answers, with the seconds that a hundred million take at that slope.
+times as many answers on Spark, with the seconds that a hundred million take at that slope.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
 from benchmarks.workload import (
@@ -30,6 +31,7 @@ from spark_sync.review.people import ReviewedUser
 from spark_sync.review.review import review
 from spark_sync.spark.sent_policies import SentPolicies
 from spark_sync.spark.session import spark_session
+from spark_sync.tasks import here, on_spark
 
 SIZES = (1_000, 10_000)
 ENTITIES = 2_500
@@ -41,21 +43,23 @@ TARGET = 1_000_000  # per minute
 def main() -> None:
     """Print one line per number of policies."""
     argparse.ArgumentParser(description=__doc__).parse_args()
-    print(f"access review on local[2]: {ENTITIES:,} entities, {PEOPLE} users, {ACTIONS} actions; Parquet and summary")
-    columns = ("policies", "answers", "first s", "again s", "answers/min", "of wanted", "engine/min", "of engine")
+    print(f"access review: {ENTITIES:,} entities, {PEOPLE} users, {ACTIONS} actions; Parquet and summary")
+    columns = ("policies", "in", "answers", "first s", "again s", "answers/min", "of wanted", "engine/min", "of engine")
     print(" ".join(f"{name:>13}" for name in columns))
     with spark_session(SyncSettings(), master="local[2]") as spark, tempfile.TemporaryDirectory() as directory:
-        for size in SIZES:
+        there = on_spark(lambda: spark)
+        for size, (name, tasks) in product(SIZES, (("process", here), ("Spark", there))):
             asked, entities = review_basis(size), list(map(entity, range(1, ENTITIES + 1)))
             seconds = []
             for turn in ("first", "again"):
                 started = time.perf_counter()
-                report = review(spark, asked, entities, str(Path(directory, f"{size}-{turn}")), policy_version=size)
+                report = review(tasks, asked, entities, Path(directory, f"{size}-{name}-{turn}"), policy_version=size)
                 seconds.append(time.perf_counter() - started)
             alone = report.answers / engine_alone(asked, entities)
             rate = report.answers / seconds[0]
             figures = (
                 f"{size:,}",
+                name,
                 f"{report.answers:,}",
                 *(f"{one:.1f}" for one in seconds),
                 f"{rate * 60:,.0f}",
@@ -66,7 +70,7 @@ def main() -> None:
             print(" ".join(f"{figure:>13}" for figure in figures), flush=True)
         larger = list(map(entity, range(1, 4 * ENTITIES + 1)))
         started = time.perf_counter()
-        report = review(spark, asked, larger, str(Path(directory, "larger")), policy_version=SIZES[-1])
+        report = review(there, asked, larger, Path(directory, "larger"), policy_version=SIZES[-1])
         lasted = time.perf_counter() - started
         slope = (lasted - seconds[-1]) / (report.answers * 3 / 4)
         print(

@@ -67,7 +67,7 @@ def ranger_cdap_doctor_checks(settings: Settings, users: Users, now: float) -> I
 def ranger_cdap_review(
     invocation: Invocation, files: PolicyFiles | None, inventory: Path, people: Path | None, out: str
 ) -> bool:
-    """Write every answer on an inventory by Spark."""
+    """Write every answer on an inventory."""
     from spark_sync.cli.review import write_access
 
     write_access(invocation, files, inventory, people, out)

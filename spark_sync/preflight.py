@@ -14,7 +14,7 @@ _STATE: Final = "`sync.state_dir`"
 
 
 def require_packages() -> None:
-    """Check that the packages of the ledger are installed; Spark is needed by a run of many events only.
+    """Check that the packages of the ledger are installed; Spark is needed for many events and answers only.
 
     Raises:
         SyncMissing: one is not.

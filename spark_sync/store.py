@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, BinaryIO, Final
 
 from ranger_cdap.config import Location, StoreUrl
+from ranger_cdap.disk import replace_file
 
 _BUFFER: Final = 1 << 22
 """Bytes of a request for a part of a file."""
@@ -87,12 +88,16 @@ def open_file(at: Location) -> BinaryIO:
     return io.BufferedReader(system.open_input_file(path), _BUFFER)
 
 
-def replace_object(at: StoreUrl, content: bytes) -> None:
-    """Create or replace a file of a shared file system.
+def replace_object(at: Location, content: bytes) -> None:
+    """Create or replace a file, with the directories above it; on this machine, all private to their owner.
 
     Raises:
         OSError: it cannot be written.
     """
+    if not isinstance(at, StoreUrl):
+        at.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(at, [content])
+        return
     # Not through Arrow, whose buffers the store does not take.
     to = _handler(at.root)._handler.open_output_stream(at.path, None)
     to.write(content)

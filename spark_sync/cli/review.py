@@ -1,4 +1,4 @@
-"""`ranger-cdap access --format parquet`: the access review of a whole inventory, on Spark."""
+"""`ranger-cdap access --format parquet`: the access review of a whole inventory; one of many answers on Spark."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ from collections.abc import Mapping
 from dataclasses import asdict, astuple
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.inventory import read_entities
+from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by
+from ranger_cdap.config import location
 from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.plugins.manager import condition_factories
 from ranger_cdap.ranger.refresh.ended import without_ended
+from spark_sync.preflight import require_packages
 from spark_sync.review.answers import Basis
 from spark_sync.review.people import named_users, people, read_users
 from spark_sync.review.report import ReviewReport
+from spark_sync.spark.on_demand import SparkOnDemand
 from spark_sync.spark.sent_policies import SentPolicies
-from spark_sync.spark.session import require_spark, spark_session
+from spark_sync.spark.spark_errors import spark_errors
 from spark_sync.spark.submission import require_urls
+from spark_sync.tasks import here, on_spark
 
-_OUTSIDE = "(outside of namespaces)"
+FEW_ANSWERS: Final = 4_000_000
+"""Answers up to which a review needs no Spark, whose start takes as long."""
 
 
 def write_access(
@@ -31,29 +38,40 @@ def write_access(
     """Write which users have which of READ, WRITE, ADMIN and EXECUTE on which entities, and show a summary.
 
     Raises:
-        InvalidInput: a file is unusable, there are no users, or `out` exists.
+        InvalidInput: a file is unusable, there are no users, or `out` is no place or exists.
         ConfigError: `out` would be lost with the driver.
         NotReady: there are no policies.
-        SyncError: Spark failed, or is missing.
+        SyncMissing, SparkMissing: a package is missing.
+        SyncError: Spark failed, or `out` cannot be written.
     """
-    require_spark("the review")
+    require_packages()
     require_urls({"`--out`": out})
     from spark_sync.review.review import review
-    from spark_sync.spark.task_progress import task_progress
 
+    try:
+        place = location(out)
+    except ValueError as e:
+        raise InvalidInput(f"`--out`: {e}") from None
     now = time.time_ns() // 1_000_000
     wanted = read_entities(inventory, instance=invocation.settings.cdap.instance, now=now)
     passed = read_users(users) if users is not None else {}
     with authorizer_by(invocation, files) as authorizer:
         decides = _basis(invocation, authorizer, passed, now)
         version = authorizer.snapshot.versions.policies
-    answers = f"{len(wanted):,} entities for {len(decides.people):,} users"
+    what = f"asking about {len(wanted):,} entities for {len(decides.people):,} users"
     with (
-        invocation.messages.status(f"asking about {answers}") as shown,
-        spark_session(invocation.settings.sync) as spark,
-        task_progress(spark, shown.update, f"asking about {answers}"),
+        invocation.messages.status(what) as shown,
+        spark_errors(),
+        SparkOnDemand(invocation.settings.sync) as spark,
     ):
-        report = review(spark, decides, wanted, out, policy_version=version)
+        report = review(
+            here if len(wanted) * len(decides.people) * len(ACTIONS) <= FEW_ANSWERS else on_spark(spark),
+            decides,
+            wanted,
+            place,
+            policy_version=version,
+            progress=lambda done, parts: shown.update(f"{what}: {done} of {parts} parts"),
+        )
     if invocation.as_json:
         invocation.print_json(to_json(report))
     else:
@@ -74,19 +92,21 @@ def _basis(invocation: Invocation, authorizer: Authorizer, passed: Mapping[str, 
         invocation.messages.print(
             f"warning: problems with policies: {problems}; `ranger-cdap policies lint` shows them"
         )
-    conditions = frozenset(condition_factories(invocation.plugins))
-    sent = SentPolicies.of(invocation.settings.ranger.service, without_ended(documents, now), conditions)
+    sent = SentPolicies.of(
+        invocation.settings.ranger.service,
+        without_ended(documents, now),
+        frozenset(condition_factories(invocation.plugins)),
+    )
     return Basis(authorizer.decider.config.instance, sent, asked, now)
 
 
 def print_review(invocation: Invocation, report: ReviewReport) -> None:
     """Print a review: a line per namespace, and the location of the answers."""
-    columns = ["namespace", "entities", "users", "answers", "allowed", "READ", "WRITE", "ADMIN", "EXECUTE"]
     rows = [
-        [_OUTSIDE if namespace is None else namespace, *(f"{number:,}" for number in numbers)]
+        ["(outside of namespaces)" if namespace is None else namespace, *(f"{number:,}" for number in numbers)]
         for namespace, *numbers in map(astuple, report.namespaces)
     ]
-    invocation.print_table([*columns, "conditional"], rows)
+    invocation.print_table(["namespace", "entities", "users", "answers", "allowed", *ACTIONS, "conditional"], rows)
     invocation.console.print(
         f"{report.users:,} users on {report.entities:,} entities of `{report.instance}`, by policies of version"
         f" {report.policy_version}: {report.answers:,} answers, {report.allowed:,} of them allow"

@@ -1,1 +1,1 @@
-"""The access review of a whole inventory, by the engine inside Spark's executors."""
+"""The access review of a whole inventory, by the engine in this process or in Spark's executors."""

@@ -50,16 +50,6 @@ LOCAL = {
 }
 
 
-def require_spark(what: str) -> None:
-    """Check that PySpark, which `what` needs, is installed.
-
-    Raises:
-        SparkMissing: it is not.
-    """
-    if find_spec("pyspark") is None:  # not imported: only a run of many events uses it
-        raise SparkMissing(f"{what} needs PySpark; install it with `pip install 'ranger-cdap[spark]'`")
-
-
 @contextmanager
 def spark_session(settings: SyncSettings, *, master: str = LOCAL_MASTER) -> Iterator[SparkSession]:
     """Open a session, stopped at the end; under `spark-submit` its master and settings apply.
@@ -73,7 +63,8 @@ def spark_session(settings: SyncSettings, *, master: str = LOCAL_MASTER) -> Iter
         SyncError: a cluster refuses the application.
         ConfigError: Spark on a cluster is open to others, which the settings do not allow.
     """
-    require_spark("a run of many events")
+    if find_spec("pyspark") is None:  # not imported: few events and few answers need none
+        raise SparkMissing("so much needs PySpark; install it with `pip install 'ranger-cdap[spark]'`")
     from pyspark.errors import PySparkException
 
     with ExitStack() as stack:

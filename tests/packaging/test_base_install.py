@@ -26,7 +26,7 @@ NEEDS = {
     "serve": "service",
     "embedded-admin --port 0": "service",
     "demo": "sync",
-    "access --format parquet --inventory x --out y": "spark",
+    "access --format parquet --inventory x --out y": "sync",
     "sync run": "sync",
     "sync run --follow": "sync",
     "sync status": "sync",

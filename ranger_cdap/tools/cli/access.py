@@ -150,10 +150,12 @@ class _AccessQuestion:
     type=click.Choice([_LIST, _MATRIX, _PARQUET]),
     default=_LIST,
     show_default=True,
-    help="Rows of text; a matrix of a namespace; or every answer on an inventory, by Spark.",
+    help="Rows of text; a matrix of a namespace; or every answer on an inventory.",
 )
 @click.option(
-    "--out", metavar="FILE|DIR", help="A matrix: the HTML page to write. Parquet: a new directory, as Spark names it."
+    "--out",
+    metavar="FILE|DIR",
+    help="A matrix: the HTML page to write. Parquet: a new directory, or its address in HDFS or S3.",
 )
 @click.option(
     "--inventory", type=FILE, metavar="FILE", help="Inventory (`sync inventory`): entities besides those policies name."
@@ -192,7 +194,7 @@ def access(
 
     A matrix shows which users and groups can read, write, administer and execute which entities of a namespace: those
     that policies name, and those given. The row `dataset:ns1.*` is for all datasets without a row of their own. Parquet
-    has every answer on all entities of an inventory: by Spark, in DIR/answers, with a summary by namespace that is
+    has every answer on all entities of an inventory: in DIR/answers, with a summary by namespace that is
     shown. Nothing is audited.
     """
     asked = _AccessQuestion(**typed)

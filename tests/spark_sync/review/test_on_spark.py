@@ -1,4 +1,4 @@
-"""The access review on Spark: what is written, what is refused, and the command on a small cluster."""
+"""The access review on Spark: the same as without it, and the command on a small cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,98 +13,49 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ranger_cdap.config import PluginSettings, RangerSettings, Secret, Settings
-from ranger_cdap.errors import InvalidInput, SyncError
+from ranger_cdap.errors import SyncError
 from ranger_cdap.ranger_model.policy import Policy, PolicyItem, PolicyItemAccess, PolicyResource
-from spark_sync.review.people import ReviewedUser
+from spark_sync.review import review as review_module
+from spark_sync.review.review import review
+from spark_sync.spark.spark_errors import spark_errors
+from spark_sync.tasks import here, on_spark
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.installed_conditions import INSTALLED
-from tests.spark_sync.review.test_review import ENTITIES, HEADER, asked, documents, line, triples
+from tests.spark_sync.review.test_review import ENTITIES, HEADER, asked, documents, line
+from tests.spark_sync.review.test_written_review import PEOPLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HOSTILE = ("../../etc", "=cmd|' /C calc'!A0", "a,b\nc", "{USER}", "<script>", "nul\x00", "😀", "\u202eecila", "x" * 500)
-PEOPLE = tuple(ReviewedUser(name, frozenset(), True) for name in ("alice", "bob", "carol", *HOSTILE))
 MASTER = "local-cluster[2,1,1024]"
 
 
 @pytest.mark.spark
-def test_what_is_written_is_what_the_engine_says(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_sync.review.review import review
-
+def test_spark_writes_what_this_process_writes(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review_module, "ANSWERS_OF_A_PART", 4 * len(PEOPLE))
     decides = asked(documents(), PEOPLE)
-    expected = triples(decides)
-    report = review(spark, decides, ENTITIES, str(tmp_path / "out"), policy_version=9)
-
-    written = spark.read.parquet(report.answers_path)
-    assert written.columns == [
-        *("instance", "namespace", "entity", "type", "parts"),
-        *("user", "action", "allowed", "policy_id", "conditional", "depends"),
-    ]
-    rows = written.collect()
-    assert Counter((row.type, tuple(row.parts), row.user, row.action) for row in rows) == Counter(
-        (entity.type, entity.parts, user, action) for entity, user, action in expected
-    )
-    for row in rows:
-        (entity,) = (one for one in ENTITIES if (one.type, one.parts) == (row.type, tuple(row.parts)))
-        assert (row.allowed, row.policy_id, row.conditional, row.depends) == expected[entity, row.user, row.action]
-        assert (row.instance, row.namespace, row.entity) == ("cdap", entity.namespace, str(entity))
-    assert {path.name for path in tmp_path.rglob("*") if path.is_dir()} == {"out", "answers", "summary"}
-
-    def count(namespace: str | None, index: int = 0, action: str | None = None) -> int:
-        return sum(
-            decided[index]
-            for (entity, _, asked_action), decided in expected.items()
-            if entity.namespace == namespace and asked_action == (action or asked_action)
-        )
-
-    assert [one.namespace for one in report.namespaces] == [None, "ns1", "ns2"]
-    for one in report.namespaces:
-        inside = [entity for entity in ENTITIES if entity.namespace == one.namespace]
-        assert one.entities == len(inside)
-        assert one.answers == len(inside) * len(PEOPLE) * 4
-        assert one.users == len(
-            {user for (entity, user, _), decided in expected.items() if entity in inside and decided[0]}
-        )
-        assert one.allowed == count(one.namespace)
-        assert one.conditional == count(one.namespace, 2)
-        by_action = [count(one.namespace, action=action) for action in ("READ", "WRITE", "ADMIN", "EXECUTE")]
-        assert [one.read, one.write, one.admin, one.execute] == by_action
-    assert report.allowed == sum(decided[0] for decided in expected.values()) > 0
-    assert report.answers == len(expected)
-    assert spark.read.parquet(report.summary_path).count() == len(report.namespaces)
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("name", ["out*", "o[ut]", "{out}"])
-def test_a_pattern_is_no_directory(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    from spark_sync.review.review import review
-
-    with pytest.raises(InvalidInput, match="pattern"):
-        review(spark, asked(documents(), PEOPLE), ENTITIES, str(tmp_path / name), policy_version=9)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.spark
-def test_nothing_is_overwritten(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_sync.review.review import review
-
-    (tmp_path / "mine").write_text("precious", encoding="utf-8")
-    with pytest.raises(InvalidInput, match="already exists"):
-        review(spark, asked(documents(), PEOPLE), ENTITIES, str(tmp_path), policy_version=9)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    reports, answers = [], []
+    for name, tasks in (("here", here), ("spark", on_spark(lambda: spark))):
+        reports.append(review(tasks, decides, ENTITIES, tmp_path / name, policy_version=9))
+        answers.append(spark.read.parquet(reports[-1].answers_path))
+    assert reports[0].namespaces == reports[1].namespaces
+    assert answers[0].schema == answers[1].schema
+    assert answers[0].exceptAll(answers[1]).union(answers[1].exceptAll(answers[0])).collect() == []
+    assert answers[0].count() == reports[0].answers
 
 
 @pytest.mark.spark
 def test_executors_without_the_plugins_of_the_driver_leave_no_answers(spark: SparkSession, tmp_path: Path) -> None:
-    from spark_sync.review.review import review
-
     decides = asked(documents(), PEOPLE)
     sent = replace(decides.policies, conditions=INSTALLED | {"org.example.Moon"})
-    with pytest.raises(SyncError, match=r"differ in their plugins: conditions `org\.example\.Moon`"):
-        review(spark, replace(decides, policies=sent), ENTITIES, str(tmp_path / "out"), policy_version=9)
+    with (
+        pytest.raises(SyncError, match=r"differ in their plugins: conditions `org\.example\.Moon`"),
+        spark_errors(),
+    ):
+        review(on_spark(lambda: spark), replace(decides, policies=sent), ENTITIES, tmp_path / "out", policy_version=9)
     assert not list(tmp_path.rglob("*.parquet"))
-    assert not list(tmp_path.rglob("_SUCCESS"))
 
 
 @pytest.fixture

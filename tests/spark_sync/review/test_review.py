@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -365,7 +366,7 @@ def command(tmp_path: Path) -> list[str]:
         (["--inventory", "nowhere.jsonl"], 3, "cannot be read"),
     ],
 )
-def test_what_is_wrong_is_said_before_spark_starts(
+def test_what_is_wrong_is_said_first(
     command: list[str], more: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*command, *more]) == code
@@ -374,10 +375,20 @@ def test_what_is_wrong_is_said_before_spark_starts(
     assert "Traceback" not in error
 
 
-def test_without_pyspark_it_says_so(command: list[str]) -> None:
+def test_few_answers_need_no_pyspark(command: list[str], tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['pyspark'] = None\nfrom ranger_cdap.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
-    done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith("ranger-cdap: the review needs PySpark; install it with")
+    line = [sys.executable, "-c", program, *command, "--users", str(tmp_path / "u.txt")]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert pq.read_table(tmp_path / "out" / "answers").num_rows == 4 * len({"alice"})
+
+
+def test_many_answers_need_pyspark(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("spark_sync.cli.review.FEW_ANSWERS", 0)
+    monkeypatch.setattr("spark_sync.spark.session.find_spec", lambda _: None)
+    assert main(command) == 1
+    assert "PySpark; install it with `pip install 'ranger-cdap[spark]'`" in capsys.readouterr().err
