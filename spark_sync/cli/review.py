@@ -93,7 +93,7 @@ def _basis(invocation: Invocation, authorizer: Authorizer, passed: Mapping[str, 
             f"warning: problems with policies: {problems}; `ranger-cdap policies lint` shows them"
         )
     sent = SentPolicies.of(
-        invocation.settings.ranger.service,
+        snapshot.engine.service_name,
         without_ended(documents, now),
         frozenset(condition_factories(invocation.plugins)),
     )

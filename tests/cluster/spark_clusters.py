@@ -29,7 +29,7 @@ PROGRAM: Final = Path(__file__).with_name("submitted.py")
 LOOPBACK: Final = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
 LEASE: Final = {"DURATION": 20.0, "LEFT": 3.0, "SKEW": 0.5, "_RENEWED": 2.0}
 """Times that a slow machine keeps, and a test can wait for."""
-SHIPPED: Final = {".toml", ".password", ".jsonl"}
+SHIPPED: Final = {".toml", ".password", ".json", ".jsonl"}
 A_RUN: Final = 280.0
 """Seconds, at most."""
 

@@ -1,6 +1,6 @@
 """The command `ranger-cdap` as a file for `spark-submit`; it is killed at a step.
 
-Its lease lasts seconds, and it reads and folds by Spark however little there is.
+Its lease lasts seconds, and it reads, folds and reviews by Spark however little there is.
 
 `submitted.py STEP ARGUMENT ...`, with `-` for no step. A later attempt of YARN is not killed.
 """
@@ -38,6 +38,7 @@ def main(step: str, *arguments: str) -> None:
         patch.setattr(store_lease, name, value)
     patch.setattr("spark_sync.grants.push.AT_A_TIME", 1)
     patch.setitem(run_once.__kwdefaults__, "few", Few(bytes=0, events=0))
+    patch.setattr("spark_sync.cli.review.FEW_ANSWERS", 0)
     if step != "-" and not is_retried():
         kill_at(ALL[step], kill_both, patch)
     sys.argv[1:] = arguments

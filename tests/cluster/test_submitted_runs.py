@@ -12,15 +12,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
+import pyarrow.parquet as pq
 import pytest
 
 from ranger_cdap.config import Settings, StoreUrl
 from spark_sync.spark.on_demand import FEW
 from spark_sync.spark.spark_security import CLOSED
+from spark_sync.store import entries, open_file
+from tests.cli.fixtures import COMPANY, download
 from tests.cluster.conftest import put
 from tests.cluster.servers import Hdfs
 from tests.cluster.spark_clusters import A_RUN, LOOPBACK, PROGRAM, ROOT, Done, SparkCluster
@@ -28,6 +32,7 @@ from tests.cluster.test_shared_ledger import deliver, settings_in
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.killing import ON_SPARK
+from tests.spark_sync.review.test_review import ENTITIES, HEADER, line
 from tests.spark_sync.test_job import FIRST, OTHERS, SECOND, by_values, ledger_of, run, take_baseline
 from tests.spark_sync.test_submitted import write_many
 
@@ -174,6 +179,21 @@ def test_a_run_that_follows_is_ended_and_begins_again(place: Place, ranger: Rang
     done = place.run_when_free("-")
     assert (done.code, report_of(done)["granted"]) == (0, [])
     place.ends_with(ranger)
+
+
+def test_a_review_writes_its_answers_into_the_store(place: Place) -> None:
+    (place.directory / "p.json").write_text(json.dumps(download(COMPANY)))
+    (place.directory / "e.jsonl").write_text(HEADER + "".join(map(line, ENTITIES)))
+    out = StoreUrl(place.cluster.root, f"review-{uuid4().hex}")
+    words = ("access", "--format", "parquet", "--policies", "p.json", "--inventory", "e.jsonl")
+    done = place.run(*words, "--out", str(out), step="-")
+    assert done.code == 0, done.said[-5000:]
+    report = json.JSONDecoder().raw_decode(done.said[done.said.index('{\n  "instance"') :])[0]
+    (part,) = (each.name for each in entries(out / "answers"))
+    with open_file(out / "answers" / part) as file:
+        assert pq.read_table(BytesIO(file.read())).num_rows == report["answers"] > 0
+    assert [each.name for each in entries(out / "summary")] == ["part-00000.parquet"]
+    assert "already exists" in place.run(*words, "--out", str(out), step="-").said
 
 
 def wait_for(is_so: Callable[[], bool], submitted: subprocess.Popen[str]) -> None:

@@ -385,6 +385,11 @@ def test_few_answers_need_no_pyspark(command: list[str], tmp_path: Path) -> None
     assert pq.read_table(tmp_path / "out" / "answers").num_rows == 4 * len({"alice"})
 
 
+def test_policies_of_a_file_are_of_the_service_that_it_names(command: list[str], tmp_path: Path) -> None:
+    assert main(["--set", "ranger.service=another", *command]) == 0
+    assert (tmp_path / "out" / "summary").is_dir()
+
+
 def test_many_answers_need_pyspark(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
