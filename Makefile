@@ -45,8 +45,17 @@ $(SLAPD)/.complete: .ci/fetch-debian | $(STAMP)
 	@[ -x /usr/sbin/slapd ] || { echo '$(SLAPD): an LDAP server for tests' && sh .ci/fetch-debian $(SLAPD) slapd; }
 	@mkdir -p $(SLAPD) && touch $@
 
-demo: setup ## the main job, end to end, on recorded events
-	@$(BIN)/ranger-cdap demo
+# What the demo needs: no Spark, no tools of developers.
+demo: $(VENV)/demo/.installed ## the main job, end to end, as a story
+	@$(VENV)/demo/bin/ranger-cdap demo
+
+$(VENV)/demo/.installed: setup.cfg pyproject.toml
+	@echo '1 of 3: a virtual environment in $(VENV)/demo'
+	@$(PYTHON) -m venv $(VENV)/demo
+	@echo '2 of 3: ranger-cdap[service,sync] and what it needs, from the package index'
+	@$(VENV)/demo/bin/python -m pip --quiet --disable-pip-version-check install '.[service,sync]'
+	@echo '3 of 3: the demo'
+	@touch $@
 
 # With a target of their own each.
 OWN := cdap or solr or elasticsearch or kafka or cluster or images or site or helm or proxies

@@ -36,14 +36,11 @@ _SECRET_KINDS = ("env:", "file:")
     metavar="env:NAME|file:PATH",
     help="Source of the password of `admin`; default: a generated one, printed once.",
 )
-@click.option("--policy-deltas", is_flag=True, help="Send policy deltas to plugins that support them.")
 @pass_invocation
-def embedded_admin(
-    invocation: Invocation, port: int, database: Path | None, admin_password: str | None, policy_deltas: bool
-) -> None:
+def embedded_admin(invocation: Invocation, port: int, database: Path | None, admin_password: str | None) -> None:
     """Run a small Ranger Admin for evaluation, until Ctrl-C or SIGTERM. Not for production."""
     password = random_password() if admin_password is None else _given(admin_password)
-    server = EmbeddedAdmin(database, admin_password=password, port=port, policy_deltas=policy_deltas)
+    server = EmbeddedAdmin(database, admin_password=password, port=port)
     with stop_signals(server.request_stop), server as admin:
         invocation.messages.print(f"embedded Ranger Admin, not for production: {admin.url}")
         invocation.messages.print(f"data: {database or 'in memory, lost at exit'}")

@@ -18,7 +18,6 @@ from ranger_cdap.config import Settings, StoreUrl
 from ranger_cdap.doctor.finding import Health
 from ranger_cdap.errors import LedgerLost, LedgerSpoiled, RangerCdapError, SyncError
 from spark_sync import store as stores
-from spark_sync.demo import RECORDING
 from spark_sync.ingest import dead_letters
 from spark_sync.ingest.dead_letters import DEAD_LETTERS, OLDER
 from spark_sync.ledger.ledger_health import examine_ledger
@@ -30,6 +29,7 @@ from spark_sync.reconcile.manual import retry
 from spark_sync.status import status
 from tests.cluster.conftest import put
 from tests.cluster.servers import SECRET
+from tests.recording import RECORDING
 from tests.spark_sync.conftest import Ranger, on_spark, settings_of
 from tests.spark_sync.test_job import FIRST, NOW, NS1, OTHERS, SECOND, by_values, ledger_of, run, take_baseline
 

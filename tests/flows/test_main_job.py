@@ -1,17 +1,19 @@
-"""The main job on real events, without Spark and on it: what the demo tells, and the deletions at the end."""
+"""The story of the demo, without Spark and on it; what to try afterwards; and its end at any moment."""
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from ranger_cdap.ranger_model.policy import Policy
-from spark_sync.demo import COLLEAGUE, CREATOR, DATASET, SERVICE, DemoEnvironment, open_demo, run_demo
-from spark_sync.report import RunReport
-from tests.spark_sync.conftest import WITHOUT_SPARK, Way, on_spark
+from ranger_cdap.cli.exit_codes import ExitCode
+from ranger_cdap.cli.main import main
+from spark_sync.cli.demo import TRY
+from spark_sync.demo import CREATOR, SERVICE, open_demo, run_demo, write_settings
+from tests.spark_sync.conftest import WITHOUT_SPARK, Way, on_spark, without_spark
 
 
 @pytest.fixture(
@@ -21,68 +23,45 @@ def way(request: pytest.FixtureRequest) -> Way:
     return on_spark(request.getfixturevalue("spark")) if request.param else WITHOUT_SPARK
 
 
-PATH = ("instance", "namespace", "application", "artifact", "dataset", "program")
-
-
-def values(policy: Policy) -> tuple[str, ...]:
-    """The names from the instance down; Ranger keeps no order of levels."""
-    return tuple(policy.resources[level].values[0] for level in PATH if level in policy.resources)
-
-
-def policies_within(environment: DemoEnvironment, namespace: str) -> list[Policy]:
-    return [policy for policy in environment.admin.list_policies(SERVICE) if namespace in values(policy)]
-
-
-def test_creations_become_grants_and_the_deletions_take_them_back(way: Way, tmp_path: Path) -> None:
-    with open_demo(tmp_path) as environment:
-        said: list[str] = []
-        shown: list[RunReport] = []
-
-        assert run_demo(environment, way.spark, said.append, shown.append, way.few) == []
-
-        granted = {str(life.entity): life.creator for life in shown[0].granted}
-        assert granted[str(DATASET)] == CREATOR
-        assert granted["namespace:ns1"] == CREATOR
-        assert granted["application:ns1.ProbeApp"] == CREATOR
-        assert COLLEAGUE not in granted.values()
-        # Created by the impersonated user, whom this Ranger does not know.
-        assert {life.creator for life in shown[0].waiting} == {"svc"}
-        # Dropped before the end of the first part, or never really created.
-        assert not {"dataset:ns1.ds1", "namespace:nsb", "dataset_module:ns1.probemod"} & set(granted)
-        assert policies_within(environment, "ns1")
-
-        environment.deliver("2-from-the-deletions")
-        report = environment.run_sync(way.spark, few=way.few)
-
-        assert "dataset:ns1.kv" in {str(life.entity) for life in report.revoked}
-        assert policies_within(environment, "ns1") == []
-        assert not environment.may_read(CREATOR).allowed
-        # What was not deleted keeps its grant.
-        assert {str(life.entity) for life in shown[0].granted if life.entity.namespace == "ns2"} == {
-            f"{next(iter(set(policy.resources) - {'instance', 'namespace', 'program'}), 'namespace')}:"
-            + ".".join(v for v in values(policy)[1:] if v != "*")
-            for policy in policies_within(environment, "ns2")
-        }
-
-
-def test_every_grant_is_one_policy_for_one_user_on_one_entity(way: Way, tmp_path: Path) -> None:
+def test_the_story_comes_true(way: Way, tmp_path: Path) -> None:
     with open_demo(tmp_path) as environment:
         before = {policy.id for policy in environment.admin.list_policies(SERVICE)}
-        environment.take_baseline()
-        environment.deliver("1-until-the-deletions")
-        report = environment.run_sync(way.spark, few=way.few)
+        said: list[str] = []
+        assert run_demo(environment, way.spark, said.append, way.few) == []
 
-        ours = [policy for policy in environment.admin.list_policies(SERVICE) if policy.id not in before]
-        assert len(ours) == len(report.granted) > 0
-        for policy in ours:
+        granted = [policy for policy in environment.admin.list_policies(SERVICE) if policy.id not in before]
+        values = [{level: resource.values for level, resource in policy.resources.items()} for policy in granted]
+        sales = {"instance": ["cdap"], "namespace": ["sales"]}
+        assert sorted(values, key=len) == [sales, sales | {"application": ["PurchaseHistory"], "program": ["*"]}]
+        for policy in granted:
             (item,) = policy.policy_items
-            assert len(item.users) == 1
-            assert [item.groups, item.roles, item.delegate_admin] == [[], [], False]
-            assert [policy.deny_policy_items, policy.allow_exceptions, policy.deny_exceptions] == [[], [], []]
+            assert (item.users, item.groups, item.roles, item.delegate_admin) == ([CREATOR], [], [], False)
             assert {access.type for access in item.accesses} == {"read", "write", "admin", "execute"}
-            for level, resource in policy.resources.items():
-                (value,) = resource.values
-                assert value == "*" if level == "program" else "*" not in value
+        assert [line for line in said if line.startswith("  NO")] == []
+        assert len("\n".join(said).splitlines()) <= 25
+        assert max(map(len, said)) <= 100
+
+
+def test_what_is_there_to_try_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (home := tmp_path / "demo").mkdir()
+    with open_demo(home) as environment:
+        assert run_demo(environment, without_spark, lambda _: None) == []
+        told = TRY.format(write_settings(environment))
+        codes = {}
+        for line in told.splitlines():
+            match line.split():
+                case ["export", setting]:
+                    monkeypatch.setenv(*setting.split("=", 1))
+                case ["ranger-cdap", *words]:
+                    codes[" ".join(words)] = main(words)
+    said = capsys.readouterr()
+    assert codes == {line: ExitCode.NO if line.startswith("check bob") else ExitCode.OK for line in codes}, said.err
+    assert len(codes) == 4
+    assert "alice" in said.out
+    assert stat.S_IMODE((home / "password").stat().st_mode) == 0o600
 
 
 def processes_with(marker: str) -> list[str]:
@@ -99,7 +78,7 @@ def processes_with(marker: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
-@pytest.mark.parametrize("moment", ["Starting", "Ranger has service", "Sync: "])
+@pytest.mark.parametrize("moment", ["Starting", "Ranger has", "  granted"])
 def test_a_signal_ends_the_demo_at_once_and_leaves_nothing(
     moment: str, number: signal.Signals, said: str, tmp_path: Path
 ) -> None:

@@ -7,7 +7,6 @@ an event names an entity and a user that policies can hold.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Final
 
 from hypothesis import given
@@ -18,6 +17,7 @@ from ranger_cdap.wire.record_events import is_well_formed
 from spark_sync.sources import audit, data_plane, http_access
 from spark_sync.sources.line_reader import LineReader, bytes_of, read_line
 from tests.fuzz.harness import QUIET, drive, spoiled, torn
+from tests.recording import RECORDING
 
 NOW: Final = 1_900_000_000_000
 READERS: Final[dict[str, LineReader]] = {
@@ -25,7 +25,7 @@ READERS: Final[dict[str, LineReader]] = {
     "data-plane": data_plane.read,
     "http-access": http_access.read,
 }
-RECORDED: Final = Path(audit.__file__).parents[1] / "recording" / "events"
+RECORDED: Final = RECORDING / "events"
 
 
 def _recorded(kind: str) -> list[str]:

@@ -16,11 +16,11 @@ from ranger_cdap.cdap.entity import entity_id
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import ConfigError, InvalidInput, LeaseHeld
 from ranger_cdap.testing.admin.api import download_api
-from spark_sync.demo import RECORDING
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.life import Life, State
 from spark_sync.reconcile.manual import override
 from spark_sync.report import RunReport
+from tests.recording import RECORDING
 from tests.spark_sync.conftest import WITHOUT_SPARK, Ranger, Way, on_spark, settings_of
 from tests.spark_sync.grants.fixtures import Watched
 from tests.spark_sync.killing import Killed, Step, kill_at, raise_killed

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from spark_sync.demo import RECORDING
+from tests.recording import RECORDING
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.recorded_lines import CALLER

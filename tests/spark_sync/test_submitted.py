@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.config import Settings
-from spark_sync.demo import RECORDING
 from spark_sync.spark.on_demand import FEW
 from spark_sync.spark.spark_security import CLOSED, fresh_secret
+from tests.recording import RECORDING
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.recorded_lines import CALLER

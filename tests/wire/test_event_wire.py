@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ranger_cdap.ranger_model.json_text import Undecodable
 from ranger_cdap.ranger_model.strict_json import decode_strictly
 from ranger_cdap.wire.event_wire import BadRecord, CheckRecord, Fault, Intake, Record, StoredRecord, line_of
-from spark_sync.demo import RECORDING
+from tests.recording import RECORDING
 from tests.service.event_samples import ID, Json, record, stamped
 
 INTAKE = Intake("cdap")

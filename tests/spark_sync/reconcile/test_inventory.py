@@ -10,7 +10,7 @@ import pytest
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.inventory import read_inventory
 from ranger_cdap.errors import InvalidInput
-from spark_sync.demo import RECORDING
+from tests.recording import RECORDING
 
 HEADER = '{"v":1,"instance":"cdap","taken":"2026-11-21T04:00:00Z"}'
 TAKEN = 1795233600000

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_sync.demo import RECORDING
+from tests.recording import RECORDING
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
 from tests.spark_sync.sources.kafka_broker import CONNECTOR, Broker, fetch, kafka_broker

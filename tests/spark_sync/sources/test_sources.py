@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from spark_sync.demo import RECORDING
+from tests.recording import RECORDING
 from tests.spark_sync.sources.reading import Found, found_in_files, is_done, numbered, rows_in
 
 if TYPE_CHECKING:

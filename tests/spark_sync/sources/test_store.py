@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ranger_cdap.service.events.event_files import INCOMING, EventFiles
 from ranger_cdap.service.events.event_store import EventStore
 from ranger_cdap.wire.event_wire import Intake, JournalledCheck, journal_line, line_of
-from spark_sync.demo import RECORDING
 from spark_sync.ledger.event import NEVER
+from tests.recording import RECORDING
 from tests.spark_sync.sources.reading import Found, found_in_files, rows_of_files
 
 if TYPE_CHECKING:
