@@ -294,6 +294,7 @@ class RangerAdminError(
 class AdminUnreachable(
     RangerAdminError,
     code="ranger-admin-unreachable",
+    exit_code=4,
     remedy="Check `ranger.url`, network and TLS with `ranger-cdap doctor`; the last policies stay in effect.",
 ):
     """No connection, a timeout, or a gateway reports that Ranger Admin is unavailable."""

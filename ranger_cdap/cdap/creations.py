@@ -60,8 +60,8 @@ class RequestRow:
     request: RequestPattern
     permission: str
     kind: ChangeKind
-    several: bool = False
-    of_version: bool = False
+    several: bool
+    of_version: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class AccessLogRow:
     request: RequestPattern
     response: str
     kind: ChangeKind
-    several: bool = False
-    of_version: bool = False
+    several: bool
+    of_version: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,13 @@ def load_creations() -> Creations:
                 if set(row.entity.path[1:]) <= set(row.request.variables)
             ),
             *(
-                AccessLogRow(**_common(row), request=_request(row), response=row.get("response", ""))
+                AccessLogRow(
+                    **_common(row),
+                    request=_request(row),
+                    response=row.get("response", ""),
+                    several=False,
+                    of_version=False,
+                )
                 for row in table["http_access"]
             ),
         ),

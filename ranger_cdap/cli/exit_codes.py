@@ -30,7 +30,7 @@ MEANINGS: Final[Mapping[ExitCode, str]] = {
     ExitCode.ERROR: "error: the command failed",
     ExitCode.NO: "done, and the answer is no: denied, or problems were found",
     ExitCode.INVALID_INPUT: "invalid input: an argument, a file or a setting; nothing was done",
-    ExitCode.NOT_READY: "not ready: no policies are available",
+    ExitCode.NOT_READY: "not ready: Ranger Admin cannot be reached, or there are no policies",
     ExitCode.LEASE_HELD: "another run of the sync job is in progress",
     ExitCode.ACCESS_CHANGED: "access changes in a way that `--fail-on` forbids",
     ExitCode.INTERRUPTED: "interrupted, or a confirmation was declined",

@@ -91,6 +91,11 @@ class Invocation:
             f"{ENVIRONMENT_PREFIX}…, so every setting has its default"
         )
 
+    def note_missing_file(self) -> None:
+        """Print the remark, if there is one, before an answer that a person could take for that of another place."""
+        if self.missing_file:
+            self.messages.print(self.missing_file)
+
     @property
     def settings(self) -> Settings:
         """The settings.

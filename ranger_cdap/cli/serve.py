@@ -31,6 +31,7 @@ def serve(invocation: Invocation) -> None:
     log_json(logging.WARNING if invocation.quiet else logging.INFO)
     service = DecisionService(settings)
     try:
+        invocation.note_missing_file()
         enforcement = service.state.authorizer.decider.config.enforcement
         if invocation.as_json:
             invocation.print_json({"url": service.url, "enforcement": str(enforcement)})

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     exits={
         ExitCode.OK: "Ranger is up to date; with --follow: SIGTERM received, and the current run finished",
         ExitCode.ERROR: "something failed; pending grants stay in the ledger and are sent by the next run",
+        ExitCode.NOT_READY: "Ranger Admin cannot be reached; pending grants stay in the ledger, as above",
         ExitCode.LEASE_HELD: MEANINGS[ExitCode.LEASE_HELD],
         ExitCode.INTERRUPTED: "Ctrl-C, at once, also during a run; the next run resumes",
         ExitCode.TERMINATED: "SIGTERM without --follow, as Ctrl-C",

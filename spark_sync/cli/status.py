@@ -22,6 +22,7 @@ def status(invocation: Invocation) -> None:
     """Show the number of grants, the lag of the job, and what is waiting and why."""
     settings = invocation.settings
     check_reading(settings.sync.state_dir)
+    invocation.note_missing_file()
     from spark_sync.status import status as read_status
 
     with invocation.messages.status("reading the ledger"):

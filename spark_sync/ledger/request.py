@@ -108,13 +108,13 @@ class EntityRequest:
     interval: Interval
     outcome: Outcome
     position: Position
+    version: str
     corroborated: bool = False
     authoritative: bool = False
     checked: bool = False
     confirmed: bool = False
     settled: bool = True
     reported_by: frozenset[tuple[str, str]] = frozenset()
-    version: str = ""
     lost_at: int = NEVER
 
     @property

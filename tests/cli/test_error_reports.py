@@ -49,7 +49,7 @@ FAILING = [
         "`nowhere.json` cannot be read",
     ),
     ([*NOWHERE, "check", "--why", *CHECK[1:]], 4, "not-ready", "Ranger Admin at"),
-    ([*NOWHERE, "policies", "refresh"], 1, "ranger-admin-unreachable", "Ranger Admin at"),
+    ([*NOWHERE, "policies", "refresh"], 4, "ranger-admin-unreachable", "Ranger Admin at"),
     (["check"], 3, "invalid-input", "Missing argument"),
     (["nosuch"], 3, "invalid-input", "No such command"),
 ]
@@ -94,7 +94,7 @@ def test_an_answer_that_was_printed_stays_the_only_document(capsys: pytest.Captu
 def test_without_any_configuration_that_is_said_before_the_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main(["policies", "refresh"]) == 1
+    assert main(["policies", "refresh"]) == 4
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith(f"ranger-cdap: there is no configuration: no `ranger-cdap.toml` in `{tmp_path}`")
     assert "cannot be reached" in second
@@ -103,7 +103,7 @@ def test_without_any_configuration_that_is_said_before_the_error(
     assert "no configuration" not in capsys.readouterr().err
 
     monkeypatch.setenv("RANGER_CDAP_RANGER__ATTEMPTS", "1")
-    assert main(["policies", "refresh"]) == 1
+    assert main(["policies", "refresh"]) == 4
     assert "no configuration" not in capsys.readouterr().err
 
 

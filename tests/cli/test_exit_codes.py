@@ -203,7 +203,7 @@ def test_no_ranger_admin_is_one_line_for_setup(
     monkeypatch.setenv("RANGER_CDAP_RANGER__URL", "http://127.0.0.1:1")
     monkeypatch.setenv("RANGER_CDAP_RANGER__ATTEMPTS", "1")
 
-    assert main(["setup", "--yes"]) == 1
+    assert main(["setup", "--yes"]) == 4
 
     error = capsys.readouterr().err
     assert "http://127.0.0.1:1" in error

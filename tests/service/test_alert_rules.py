@@ -45,6 +45,7 @@ RULES: dict[str, dict[str, Any]] = {
 }
 # Made by Prometheus itself of everything it asks.
 OF_PROMETHEUS = {"up": {"job"}}
+SITE = "https://docs.example.org/ranger-cdap"
 NOW = 1_800_000_000.0
 HOUR = 3600.0
 
@@ -124,7 +125,7 @@ def test_names_and_their_meaning() -> None:
         assert name.startswith("RangerCdap")
         assert rule["labels"].keys() == {"severity"}
         assert rule["labels"]["severity"] in {"critical", "warning", "info"}
-        assert rule["annotations"].keys() == {"summary", "runbook"}
+        assert rule["annotations"].keys() == {"summary", "runbook_url"}
         assert rule["annotations"]["summary"].endswith(".")
 
 
@@ -132,7 +133,7 @@ def test_each_alert_leads_to_its_runbook_and_each_runbook_is_of_an_alert() -> No
     sections = re.findall(r"^### (\w+)\n((?:(?!^#).*\n)+)", RUNBOOKS.read_text(encoding="utf-8"), re.MULTILINE)
     assert [name for name, _ in sections] == list(RULES)
     for name, text in sections:
-        assert RULES[name]["annotations"]["runbook"] == f"docs/how-to/{RUNBOOKS.name}#{name.lower()}"
+        assert RULES[name]["annotations"]["runbook_url"] == f"{SITE}/how-to/{RUNBOOKS.stem}/#{name.lower()}"
         assert [word for word in ("- **Look:** ", "- **Do:** ") if text.count(word) != 1] == []
 
 

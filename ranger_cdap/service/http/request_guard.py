@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -115,8 +116,11 @@ class RequestGuard:
         route = state.get("route", _UNKNOWN_ROUTE)
         trace_id = self.spans.record(scope, status, seconds) if self.spans is not None else ""
         self.metrics.answered(route, status, seconds)
-        if logger.isEnabledFor(logging.INFO):
-            logger.info(
+        # Probes and scrapes come every few seconds, whether anything happens or not.
+        level = logging.DEBUG if status == HTTPStatus.OK and scope["path"] in self.public else logging.INFO
+        if logger.isEnabledFor(level):
+            logger.log(
+                level,
                 "%s",
                 route,
                 extra={

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -285,6 +287,21 @@ def test_the_name_of_a_request_is_echoed_unless_it_is_too_long(world: World, giv
     assert found
     assert (found[1].decode("latin-1") == given) is echoed
     assert 1 <= len(found[1]) <= 128
+
+
+def test_answered_probes_and_scrapes_are_no_news(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ranger_cdap.service.requests")
+    wanted = []
+    for row in ROUTES:
+        code = status(send(world, head(f"{row.method} {row.path} HTTP/1.1", "Host: localhost")))
+        if row.method != "GET" or row.roles or code != 200:
+            wanted.append((row.path, code))
+    assert status(send(world, head("GET /nothing HTTP/1.1", "Host: localhost"))) == 404
+    end = time.monotonic() + 10
+    while not (found := [(record.route, record.status) for record in caplog.records]) or found[-1][1] != 404:  # type: ignore[attr-defined]
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert found[:-1] == wanted
 
 
 def test_answers_are_for_nobody_elses_page_and_for_no_cache(world: World) -> None:

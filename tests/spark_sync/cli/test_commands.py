@@ -243,8 +243,8 @@ def test_a_missing_jar_of_a_source_is_one_sentence(
         ("assign namespace:ns1 bob", 3, "`namespace:ns1` is not in the ledger"),
         ("forget namespace:ns1", 3, "`namespace:ns1` is not in the ledger"),
         ("baseline --inventory i.jsonl", 0, "1 of them became known"),
-        ("reconcile", 1, "cannot be reached: the connection was refused"),
-        ("regrant", 1, "cannot be reached: the connection was refused"),
+        ("reconcile", 4, "cannot be reached: the connection was refused"),
+        ("regrant", 4, "cannot be reached: the connection was refused"),
     ],
 )
 def test_a_command_of_the_ledger_needs_neither_jars_nor_java(

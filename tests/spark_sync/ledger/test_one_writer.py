@@ -1,4 +1,4 @@
-"""Delta-rs alone commits: Spark writes answers of a review, and how far it has read a stream, and never a table."""
+"""Delta-rs alone commits: Spark writes how far it has read a stream, and never a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import spark_sync
 
 ROOT = Path(spark_sync.__file__).parent
-OF_SPARK = {"review/review.py": {"write"}, "ingest/ingestion.py": {"writeStream"}}
+OF_SPARK = {"ingest/ingestion.py": {"writeStream"}}
 COMMITS = frozenset({"write_deltalake", "create_write_transaction", "optimize", "vacuum", "alter", "merge"})
 WRITES_OF_SPARK = frozenset({"write", "writeStream", "writeTo", "saveAsTable", "insertInto"})
 

@@ -21,7 +21,7 @@ class Carrier:
     """A resource with its tags."""
 
     resource: AdminTaggedResource
-    tags: tuple[AdminTag, ...] = ()
+    tags: tuple[AdminTag, ...]
 
 
 @dataclass(frozen=True, slots=True)
