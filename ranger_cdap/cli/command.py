@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ranger_cdap.cli.common_options import ALL, COMMON_OPTIONS
+from ranger_cdap.cli.common_options import ALL, COMMON_OPTIONS, LOG_OPTIONS
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 
 Sections = Sequence[tuple[str, Sequence[str]]]
@@ -22,7 +22,7 @@ class Described(click.Command):
 
     `exits` gives the meaning of an exit code for this command, where that is more specific than the general one. A
     command `answers` unless its output has a format of its own: a page, a script, lines of JSON. One that `grows` has
-    `--all`. A group has no outcome of its own, unless it does
+    `--all`, and one that `runs_on` has the options of its log. A group has no outcome of its own, unless it does
     something without a command.
     """
 
@@ -33,6 +33,7 @@ class Described(click.Command):
         exits: Mapping[ExitCode, str] | None = None,
         answers: bool = True,
         grows: bool = False,
+        runs_on: bool = False,
         has_outcome: bool = True,
         **more: Any,
     ) -> None:
@@ -41,7 +42,7 @@ class Described(click.Command):
         self.has_outcome, self.grows = has_outcome, grows
         self.exits = {code: MEANINGS[code] for code in _ALWAYS} | dict(exits or {})
         self._everywhere = [option for option in COMMON_OPTIONS if answers or option.name != "json"]
-        self._everywhere += [ALL] * grows
+        self._everywhere += [*[ALL] * grows, *LOG_OPTIONS * runs_on]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of this command, then those that every command has."""

@@ -26,6 +26,11 @@ def _wants_all(context: click.Context, _: click.Parameter, given: bool) -> None:
         context.ensure_object(Invocation).shows_all = True
 
 
+def _logs(context: click.Context, option: click.Parameter, given: str | None) -> None:
+    if given is not None:
+        context.ensure_object(Invocation).log[str(option.name)] = given
+
+
 def _reads_from(context: click.Context, option: click.Parameter, given: Any) -> None:
     """Use a file from the environment only where the whole call begins: one that is named before a command wins."""
     is_named = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
@@ -45,6 +50,24 @@ ALL: Final = click.Option(
     help=f"Print everything, not only the first {FIRST} of each kind; JSON always has everything, one per line.",
 )
 """Of commands whose answer grows with the ledger."""
+
+LOG_OPTIONS: Final = (
+    click.Option(
+        ["--log-level"],
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        expose_value=False,
+        callback=_logs,
+        help="Log this and what is graver. Default: info; with --quiet, or for a single run, warning.",
+    ),
+    click.Option(
+        ["--log-format"],
+        type=click.Choice(["json", "text"]),
+        expose_value=False,
+        callback=_logs,
+        help="A log line has time, level, event and ids. Default: text on a terminal, otherwise json.",
+    ),
+)
+"""Of commands that run on."""
 
 COMMON_OPTIONS: Final = (
     click.Option(

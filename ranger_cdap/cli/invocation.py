@@ -20,6 +20,7 @@ from rich.tree import Tree
 from ranger_cdap.cli.display import visible
 from ranger_cdap.config import DEFAULT_FILE, ENVIRONMENT_PREFIX, Configuration, Settings, read_configuration
 from ranger_cdap.plugins.manager import plugin_manager
+from ranger_cdap.service.http.json_log import JsonLines, TextLines, log_lines
 
 PIPE_WIDTH = 1000
 FIRST = 50
@@ -40,6 +41,7 @@ class Invocation:
         self._flags = flags
         self.as_json = self.shows_all = False
         self.has_answered = False
+        self.log: dict[str, str] = {}
         # A pipe has no width: output to one must not be wrapped at column 80.
         width = None if sys.stdout.isatty() else PIPE_WIDTH
         self.console = _Visible(soft_wrap=True, highlight=False, markup=False, emoji=False, width=width)
@@ -49,6 +51,12 @@ class Invocation:
     def quiet(self) -> bool:
         """True if only the answer and errors are printed."""
         return self.messages.quiet
+
+    def start_log(self, level: str = "info") -> None:
+        """Log to standard error as the options of the command say, `level` and above by default."""
+        form = self.log.get("log_format", "text" if sys.stderr.isatty() else "json")
+        level = self.log.get("log_level", "warning" if self.quiet else level)
+        log_lines(level, TextLines() if form == "text" else JsonLines())
 
     def read_from(self, config: Path) -> None:
         """Read the settings from this file."""

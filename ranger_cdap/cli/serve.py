@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 
 import click
@@ -10,12 +9,12 @@ import click
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.service.decision_service import DecisionService
-from ranger_cdap.service.http.json_log import log_json
 from ranger_cdap.service.http.server import prefer_short_waits
 
 
 @click.command(
     cls=Command,
+    runs_on=True,
     examples=(
         "ranger-cdap serve",
         "ranger-cdap --config /etc/ranger-cdap.toml serve --quiet",
@@ -23,12 +22,12 @@ from ranger_cdap.service.http.server import prefer_short_waits
 )
 @pass_invocation
 def serve(invocation: Invocation) -> None:
-    """Run the decision service until Ctrl-C or SIGTERM; it logs JSON lines to standard error.
+    """Run the decision service until Ctrl-C or SIGTERM; it logs to standard error.
 
-    With --quiet it logs warnings and errors only. Its address is printed to standard output.
+    Its address is printed to standard output.
     """
     settings = invocation.settings
-    log_json(logging.WARNING if invocation.quiet else logging.INFO)
+    invocation.start_log()
     service = DecisionService(settings)
     try:
         invocation.note_missing_file()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import resource
 import sys
@@ -14,7 +13,6 @@ from msgspec.structs import replace
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.errors import InvalidInput, ServerError
-from ranger_cdap.service.http.json_log import log_json
 
 _LAST_PORT: Final = 65_535
 MAX_MEMORY: Final = 8 << 30
@@ -23,6 +21,7 @@ MAX_MEMORY: Final = 8 << 30
 
 @click.command(
     cls=Command,
+    runs_on=True,
     examples=(
         "ranger-cdap console",
         "ranger-cdap console --listen 127.0.0.1:8080 --ranger-ui https://ranger.example.org",
@@ -45,8 +44,8 @@ MAX_MEMORY: Final = 8 << 30
 def console(invocation: Invocation, listen: str, ranger_ui: str) -> None:
     """Run the console until Ctrl-C or SIGTERM: pages that answer questions about the policies in effect.
 
-    Its callers are those of `[[service.callers]]` with the role `delegate`. It logs JSON lines to standard error, with
-    --quiet warnings and errors only. Its address is printed to standard output.
+    Its callers are those of `[[service.callers]]` with the role `delegate`. It logs to standard error. Its
+    address is printed to standard output.
     """
     try:
         from ranger_cdap.console.app import Console
@@ -56,7 +55,7 @@ def console(invocation: Invocation, listen: str, ranger_ui: str) -> None:
     if not (host and port.isascii() and port.isdigit() and int(port) <= _LAST_PORT):
         raise InvalidInput(f"`{listen}` is not HOST:PORT, like `127.0.0.1:6501`")
     service = replace(invocation.settings.service, host=host.strip("[]"), port=int(port))
-    log_json(logging.WARNING if invocation.quiet else logging.INFO)
+    invocation.start_log()
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY if most == resource.RLIM_INFINITY else most, most))
     running = Console(replace(invocation.settings, service=service), ranger_ui=ranger_ui)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=Command,
     grows=True,
+    runs_on=True,
     examples=(
         "ranger-cdap sync run",
         "ranger-cdap sync run --follow 60",
@@ -81,6 +82,7 @@ def run(invocation: Invocation, interval: float | None, master: str, dry_run: bo
     if master != LOCAL_MASTER and is_submitted():
         raise click.UsageError("under spark-submit its own --master applies")
     settings = invocation.settings
+    invocation.start_log("info" if interval is not None else "warning")
     # A run that follows begins after another one that holds the lease, as one that was killed.
     with suppress(*([LeaseHeld] if interval is not None else [])):
         check_run(settings, dry=dry_run)

@@ -1,4 +1,4 @@
-"""Log records as JSON lines: one object per line, whatever a message contains, and bounded in length."""
+"""Log records as lines, of JSON or of text: one line each, whatever a message contains, with the same fields."""
 
 from __future__ import annotations
 
@@ -86,23 +86,37 @@ class JsonLines(logging.Formatter):
         entry |= {name: record.__dict__[name] for name in _FIELDS if name in record.__dict__}
         if record.exc_info:
             entry["trace"] = self.formatException(record.exc_info)
-        return _encoded(entry).translate(_OTHER_LINE_ENDS)
+        return self.encoded(entry).translate(_OTHER_LINE_ENDS)
+
+    def encoded(self, entry: dict[str, object]) -> str:
+        """Return the fields as text without line feeds."""
+        return _encoded(entry)
 
 
-def _encoded(entry: dict[str, object]) -> str:
+class TextLines(JsonLines):
+    """The same for a terminal: time, level, logger and message, then the other fields, quoted as in JSON."""
+
+    def encoded(self, entry: dict[str, object]) -> str:
+        """Return the fields as text without control characters."""
+        time_, level, logger, message, *others = entry.items()
+        shown = (f"{name}={_encoded(value)}" for name, value in others)
+        return " ".join([f"{time_[1]} {level[1]} {logger[1]}: {_encoded(message[1])[1:-1]}", *shown])
+
+
+def _encoded(entry: object) -> str:
     try:
         return msgspec.json.encode(entry).decode()
     except UnicodeEncodeError:
         return json.dumps(entry, default=str)
 
 
-def log_json(level: int) -> None:
-    """Log JSON lines of that level and above to standard error, in this whole process."""
+def log_lines(level: str, form: logging.Formatter) -> None:
+    """Log lines of that level and above to standard error, in this whole process."""
     # A short-lived command reports the state of its policies itself; a service has to log it.
     logging.getLogger("ranger_cdap.ranger.refresh.policy_refresher").setLevel(logging.NOTSET)
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(form)
     handler.addFilter(Repeats())
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(level)
+    root.setLevel(level.upper())

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.service.api import cdap_api
 from ranger_cdap.service.http.callers import CallerRole
-from ranger_cdap.service.http.json_log import JsonLines
+from ranger_cdap.service.http.json_log import JsonLines, TextLines
 from ranger_cdap.service.table import ROUTES
 from tests.authz.fixtures import policy
 from tests.service.event_samples import record
@@ -45,13 +47,13 @@ def test_metrics_hold_no_name_of_a_person_an_entity_or_a_caller(tmp_path: Path) 
 
 
 @contextmanager
-def logged() -> Iterator[list[str]]:
+def logged(form: logging.Formatter | None = None) -> Iterator[list[str]]:
     """What the service writes to its log, line by line."""
-    lines: list[str] = []
+    lines, form = list[str](), form or JsonLines()
 
     class Keep(logging.Handler):
         def emit(self, entry: logging.LogRecord) -> None:
-            lines.append(JsonLines().format(entry))
+            lines.append(form.format(entry))
 
     root = logging.getLogger()
     # pytest's own handlers would put hostile text into its report, which its workers cannot send one another.
@@ -68,8 +70,9 @@ def logged() -> Iterator[list[str]]:
 HOSTILE = 'eve\n{"level":"error","message":"all is lost"}\r\x85\u2028\u2029\x1b[31m\x7f'
 
 
-def test_no_name_can_begin_a_line_of_the_log(world: World) -> None:
-    with logged() as lines:
+@pytest.mark.parametrize("form", [JsonLines(), TextLines()], ids=["json", "text"])
+def test_no_name_can_begin_a_line_of_the_log(world: World, form: logging.Formatter) -> None:
+    with logged(form) as lines:
         world.ask("enforce", "POST", HELLO, {"extension": HOSTILE, "instance": HOSTILE, "admin_users": [HOSTILE]})
         world.ask("enforce", "POST", ENFORCE, QUESTION | {"principal": {"name": HOSTILE}})
         world.ask("audit", "POST", "/cdap/v1/audit", {"records": [record(instance=HOSTILE), {HOSTILE: 1}]})
@@ -78,8 +81,55 @@ def test_no_name_can_begin_a_line_of_the_log(world: World) -> None:
     assert len(lines) >= 6
     for line in lines:
         assert len(line.splitlines()) == 1
-        assert {"time", "level", "logger", "message"} <= json.loads(line).keys()
+        if isinstance(form, TextLines):
+            assert re.match(r"20[0-9T:.-]+\+00:00 (info|warning|error) [\w.]+: ", line)
+        else:
+            assert {"time", "level", "logger", "message"} <= json.loads(line).keys()
         assert not re.search(r"[\x00-\x1f\x7f\x85\u2028\u2029]", line)
+
+
+def test_a_line_of_text_has_the_fields_of_one_of_json() -> None:
+    record = logging.LogRecord("a.b", logging.WARNING, "", 0, "said `%s`", ("x\ty",), None)
+    record.created, record.caller, record.status = 1_800_000_000.25, "it's", 401
+    assert TextLines().format(record) == (
+        '2027-01-15T08:00:00.250+00:00 warning a.b: said `x\\ty` caller="it\'s" status=401'
+    )
+    assert json.loads(JsonLines().format(record)) == {
+        "time": "2027-01-15T08:00:00.250+00:00",
+        "level": "warning",
+        "logger": "a.b",
+        "message": "said `x\ty`",
+        "caller": "it's",
+        "status": 401,
+    }
+
+
+LOGS = [
+    # options, on a terminal, the level of the command: level, form
+    ({}, False, "info", logging.INFO, JsonLines),
+    ({}, True, "info", logging.INFO, TextLines),
+    ({}, True, "warning", logging.WARNING, TextLines),
+    ({"quiet": True}, False, "info", logging.WARNING, JsonLines),
+    ({"quiet": True, "log_level": "debug"}, False, "info", logging.DEBUG, JsonLines),
+    ({"log_format": "text"}, False, "info", logging.INFO, TextLines),
+    ({"log_format": "json", "log_level": "error"}, True, "info", logging.ERROR, JsonLines),
+]
+
+
+def test_the_options_decide_what_is_logged_and_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = logging.getLogger()
+    wrong = []
+    for row in LOGS:
+        options, on_terminal, default, level, form = row
+        with logged():
+            monkeypatch.setattr(sys.stderr, "isatty", lambda on_terminal=on_terminal: on_terminal)
+            invocation = Invocation(quiet=options.get("quiet", False))
+            invocation.log.update({name: value for name, value in options.items() if name != "quiet"})
+            invocation.start_log(default)
+            (handler,) = root.handlers
+            if (root.level, type(handler.formatter)) != (level, form):
+                wrong.append(row)
+    assert wrong == []
 
 
 def test_no_secret_gets_into_a_log_or_an_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
