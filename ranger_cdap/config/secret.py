@@ -187,13 +187,15 @@ class FileSecret(Secret):
 def resolve_secret(text: str, environ: Mapping[str, str] | None = None) -> Secret:
     """Resolve `env:NAME` to a variable, `file:PATH` to a file without its last line break, anything else to itself.
 
+    A variable may hold `file:PATH`, but no name of another variable.
+
     Raises:
         ConfigError: the path leads to no file of text.
     """
     environ = os.environ if environ is None else environ
     if text.startswith("env:"):
         name = text[4:]
-        return Secret(environ[name]) if name in environ else UnsetSecret(name)
+        return resolve_secret(environ[name], {}) if name in environ else UnsetSecret(name)
     if text.startswith("file:"):
         if not text[5:].strip():
             raise ConfigError("a secret in the configuration is `file:` without a path; name the file that holds it")

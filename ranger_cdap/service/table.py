@@ -281,7 +281,7 @@ _ALL: Final = (
     ApiRoute(
         "GET",
         "/.well-known/authzen-configuration",
-        _ASK,
+        _PUBLIC,
         authzen.configuration,
         "AuthZEN metadata",
         gives=AuthZenConfiguration,

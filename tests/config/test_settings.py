@@ -168,6 +168,10 @@ def test_secrets_come_from_the_environment_a_file_or_the_text(tmp_path: Path) ->
     assert resolve_secret("env:X", {"X": "from env"}).reveal() == "from env"
     assert resolve_secret(f"file:{file}", {}).reveal() == "from file"
     assert resolve_secret("plain", {}).reveal() == "plain"
+    assert resolve_secret("env:X", {"X": f"file:{file}"}).reveal() == "from file"
+    for held in ("env:X", "env:Y"):  # else a loop would never end
+        with pytest.raises(ConfigError, match="is not set"):
+            resolve_secret("env:X", {"X": held, "Y": "from env"}).reveal()
 
 
 def test_a_secret_is_never_printed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A release: the workflow has few rights and no secrets, and what people see beside the code fits it.
+"""The workflows have few rights and no secrets, and what people see beside the code fits it.
 
 `make workflows` asks actionlint and zizmor besides.
 """
@@ -15,19 +15,23 @@ import yaml
 
 from tests.docs.markdown_pages import ROOT
 
-TEXT = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
-WORKFLOW: Mapping[str, Any] = yaml.safe_load(TEXT)
-JOBS: Mapping[str, Mapping[str, Any]] = WORKFLOW["jobs"]
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")}
+WORKFLOWS: Mapping[str, Mapping[str, Any]] = {name: yaml.safe_load(text) for name, text in TEXTS.items()}
+JOBS: Mapping[str, Mapping[str, Any]] = WORKFLOWS["release"]["jobs"]
 WRITES = {"attest": {"id-token", "attestations"}, "publish": {"id-token"}}
 """All that may be written, by job."""
 
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 
-def steps() -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, job in JOBS.items():
-        for step in job["steps"]:
-            yield name, step
+@pytest.fixture(params=sorted(TEXTS))
+def workflow(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def steps(workflow: str) -> Iterator[Mapping[str, Any]]:
+    for job in WORKFLOWS[workflow]["jobs"].values():
+        yield from job["steps"]
 
 
 def setup() -> configparser.ConfigParser:
@@ -36,26 +40,33 @@ def setup() -> configparser.ConfigParser:
     return parsed
 
 
-def test_a_job_has_the_rights_that_are_named_here_and_no_others() -> None:
-    assert WORKFLOW["permissions"] == {}
-    for name, job in JOBS.items():
+def test_a_job_has_the_rights_that_are_named_here_and_no_others(workflow: str) -> None:
+    assert WORKFLOWS[workflow]["permissions"] == {}
+    for name, job in WORKFLOWS[workflow]["jobs"].items():
         rights = job["permissions"]
         assert {right for right, level in rights.items() if level == "write"} == WRITES.get(name, set())
         assert {right for right, level in rights.items() if level != "write"} <= {"contents"}
 
 
-def test_every_action_is_one_commit() -> None:
-    used = re.findall(r"uses: (.+)", TEXT)
-    assert len(used) == sum("uses" in step for _, step in steps())
+def test_every_action_is_one_commit(workflow: str) -> None:
+    used = re.findall(r"uses: (.+)", TEXTS[workflow])
+    assert len(used) == sum("uses" in step for step in steps(workflow))
     assert [line for line in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)] == []
 
 
-def test_no_secret_is_stored_and_no_expression_gets_into_a_script() -> None:
-    assert "secrets." not in TEXT
-    for _, step in steps():
+def test_no_secret_is_stored_and_no_expression_gets_into_a_script(workflow: str) -> None:
+    assert "secrets." not in TEXTS[workflow]
+    for step in steps(workflow):
         assert "${{" not in step.get("run", "")
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] is False
+
+
+def test_a_pull_request_runs_what_a_release_runs_and_may_write_nothing() -> None:
+    (job,) = WORKFLOWS["check"]["jobs"].values()
+    assert job == JOBS["test"]
+    # Not `pull_request_target`, which would run strangers' code with rights; YAML reads `on` as true.
+    assert WORKFLOWS["check"][True] == {"pull_request": None}  # type: ignore[index]
 
 
 def test_nothing_is_published_that_was_not_tested_installed_and_attested() -> None:
