@@ -53,7 +53,7 @@ $(VENV)/demo/.installed: setup.cfg pyproject.toml
 	@echo '1 of 3: a virtual environment in $(VENV)/demo'
 	@$(PYTHON) -m venv $(VENV)/demo
 	@echo '2 of 3: ranger-cdap[service,sync] and what it needs, from the package index'
-	@$(VENV)/demo/bin/python -m pip --quiet --disable-pip-version-check install '.[service,sync]'
+	@$(VENV)/demo/bin/python -m pip --quiet --disable-pip-version-check install --editable '.[service,sync]'
 	@echo '3 of 3: the demo'
 	@touch $@
 

@@ -23,6 +23,7 @@ from pages import (
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
 PAGES: Final[Mapping[str, tuple[str, Callable[[], str]]]] = {
     "command-line": ("The command line", commands.page),
+    **commands.section_pages(),
     "configuration": ("All settings", settings.page),
     "endpoints": ("Endpoints of the decision service", endpoints.page),
     "errors": ("Errors", errors.page),

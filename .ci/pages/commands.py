@@ -1,18 +1,20 @@
-"""The page `docs/reference/command-line.md`, from the commands themselves."""
+"""The page `docs/reference/command-line.md`, and one for each section of `--help`, from the commands themselves."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import Final
 
 import click
 
 from pages import table
 from ranger_cdap.cli.command import Described
-from ranger_cdap.cli.common_options import ALL, COMMON_OPTIONS
+from ranger_cdap.cli.common_options import COMMON_OPTIONS
 from ranger_cdap.cli.exit_codes import MEANINGS
-from ranger_cdap.cli.main import command_line
+from ranger_cdap.cli.main import SECTIONS, command_line
 
 PROGRAM: Final = "ranger-cdap"
 
@@ -33,13 +35,27 @@ policies, requests or expectations may be `-` for standard input.
 
 
 def page() -> str:
-    """Return the exit codes, and every command with its options and examples."""
+    """Return the exit codes, the options of every command, and the sections with their commands."""
     root = command_line()
     exit_codes = [(str(int(code)), meaning) for code, meaning in MEANINGS.items()]
     parts = [_HEAD, "## Exit codes\n", table(("code", "meaning"), exit_codes), "## Options of every command\n"]
     parts += [_options(root, [*root.params, *COMMON_OPTIONS]), _examples(root)]
-    parts += [section for names, command in commands(root) for section in _section(names, command)]
-    return "\n".join(parts)
+    pages = [(f"[{title}]({_file(title)}.md)", ", ".join(f"`{name}`" for name in names)) for title, names in SECTIONS]
+    return "\n".join([*parts, "## Commands\n", table(("page", "commands"), pages)])
+
+
+def section_pages() -> dict[str, tuple[str, Callable[[], str]]]:
+    """Return, by file, the title of the page of a section, and what follows it: each command with its options."""
+    return {_file(title): (f"Commands: {title}", partial(_section_page, names)) for title, names in SECTIONS}
+
+
+def _file(title: str) -> str:
+    return f"command-line-{title.split()[0].lower()}"
+
+
+def _section_page(wanted: Sequence[str]) -> str:
+    found = (_section(words, command) for words, command in commands(command_line()) if words[0] in wanted)
+    return "\n".join(chain.from_iterable(found))
 
 
 def commands(group: click.Group, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -59,7 +75,7 @@ def _section(words: tuple[str, ...], command: click.Command) -> Iterator[str]:
     yield f"## `{name}`\n"
     yield f"```text\n{name} {usage}\n```\n"
     yield _text(command) + "\n"
-    own = [*command.params, *([ALL] if getattr(command, "grows", False) else [])]
+    own = [*command.params, *getattr(command, "kind_options", ())]
     yield from filter(None, (_options(command, own), _examples(command)))
     if isinstance(command, Described) and command.has_outcome:
         more = [(str(int(code)), text) for code, text in sorted(command.exits.items()) if text != MEANINGS[code]]

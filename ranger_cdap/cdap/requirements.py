@@ -178,11 +178,8 @@ def _doing(operation: str, kind: str) -> str:
 
 
 def _gerund(verb: str) -> str:
-    if verb in _PHRASES:
-        return _PHRASES[verb]
-    if verb in _DOUBLED:
-        return f"{verb}{verb[-1]}ing"
-    return f"{verb.removesuffix('e')}ing"
+    stem = f"{verb}{verb[-1]}" if verb in _DOUBLED else verb.removesuffix("e")
+    return _PHRASES.get(verb, f"{stem}ing")
 
 
 def _in_words(needs: str) -> str:

@@ -39,14 +39,14 @@ class Described(click.Command):
     ) -> None:
         super().__init__(*args, **more)
         self.examples = tuple(examples)
-        self.has_outcome, self.grows = has_outcome, grows
+        self.has_outcome = has_outcome
+        self.kind_options = [*[ALL] * grows, *LOG_OPTIONS * runs_on]
         self.exits = {code: MEANINGS[code] for code in _ALWAYS} | dict(exits or {})
         self._everywhere = [option for option in COMMON_OPTIONS if answers or option.name != "json"]
-        self._everywhere += [*[ALL] * grows, *LOG_OPTIONS * runs_on]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of this command, then those that every command has."""
-        return [*super().get_params(ctx), *self._everywhere]
+        return [*super().get_params(ctx), *self._everywhere, *self.kind_options]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and, for a command with an outcome of its own, the exit codes."""

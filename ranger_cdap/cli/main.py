@@ -37,7 +37,7 @@ COMMANDS: Final = {
 }
 """The commands of the base install."""
 
-_SECTIONS: Final = (
+SECTIONS: Final = (
     ("Decide", ("check", "access", "needs", "groups", "eval")),
     ("Policies", ("policies", "roles", "import")),
     ("Grants to creators", ("sync",)),
@@ -87,7 +87,7 @@ def command_line() -> click.Group:
 
     @click.group(
         cls=CommandGroup,
-        sections=_SECTIONS,
+        sections=SECTIONS,
         context_settings={"help_option_names": ["-h", "--help"]},
         answers=True,
         has_outcome=True,

@@ -25,7 +25,7 @@ from tests.cli.fixtures import COMPANY, named, policy
 ROOT = command_line()
 COMMANDS = {" ".join(words): command for words, command in commands(ROOT)}
 DOING = {name: command for name, command in COMMANDS.items() if getattr(command, "has_outcome", True)}
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
+PAGES = sorted((Path(__file__).parents[2] / "docs" / "reference").glob("command-line*.md"))
 
 # What these print has a form of its own: lines of JSON, a file of policies, pages, scripts, a story.
 OWN_FORM = {
@@ -295,7 +295,7 @@ def test_interrupted_is_130(
 
 
 def test_the_page_has_every_command_and_every_exit_code() -> None:
-    page = PAGE.read_text(encoding="utf-8")
+    page = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     for code, meaning in MEANINGS.items():
         assert f"| {int(code)} | {meaning} |" in page
     for name in COMMANDS:

@@ -112,6 +112,4 @@ def _reduced(value: Any) -> Any:
             for name, inner in reduced.items()
             if inner not in (None, "", [], {}) and not (name in _DEFAULTS and inner == _DEFAULTS[name])
         }
-    if isinstance(value, list):
-        return [_reduced(inner) for inner in value]
-    return value
+    return [_reduced(inner) for inner in value] if isinstance(value, list) else value

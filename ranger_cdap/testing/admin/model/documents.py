@@ -277,9 +277,7 @@ def _written(value: Any) -> Any:
         return to_json_object(value)
     if isinstance(value, dict):
         return _kept(value.items())
-    if isinstance(value, list):
-        return [_written(inner) for inner in value]
-    return value
+    return [_written(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _kept(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
