@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.types import Scope
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from ranger_cdap.service.state.app_state import AppState
 
 
-@dataclass(frozen=True, slots=True)
-class HandlerCall:
+class HandlerCall(msgspec.Struct, frozen=True):
     """Admitted request: its caller (`NO_CALLER` for public routes), the decoded body, and the state."""
 
     state: AppState
