@@ -69,7 +69,7 @@ class Auditable(Protocol):
         ...
 
 
-class MissingPrivilege(msgspec.Struct, frozen=True):
+class MissingPrivilege(msgspec.Struct, frozen=True, gc=False):
     """Privilege that the user of a record lacks on its entity: one of `actions`.
 
     `policy` is the policy that denies the first of them; -1 if none applies.
@@ -79,7 +79,7 @@ class MissingPrivilege(msgspec.Struct, frozen=True):
     policy: int
 
 
-class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
+class AuditRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Access of one user to one entity; times in epoch milliseconds.
 
     `result` is the policies' decision, 1 for allowed; with `enforced` false it was only reported (S001-P2), and
@@ -122,7 +122,7 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self
 
 
-class AuditedService(msgspec.Struct, frozen=True):
+class AuditedService(msgspec.Struct, frozen=True, gc=False):
     """Ranger service whose policies decided, the id of its service definition (0 if it has none), and the cluster."""
 
     name: str
@@ -137,7 +137,7 @@ class AuditedService(msgspec.Struct, frozen=True):
         return cls(engine.service_name, engine.service_def.id or 0, cluster)
 
 
-class AuditedAccess(msgspec.Struct, frozen=True):
+class AuditedAccess(msgspec.Struct, frozen=True, gc=False):
     """Access to record; `time` in epoch milliseconds, `resource` is the value of each level, from the top."""
 
     time: int

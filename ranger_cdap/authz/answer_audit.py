@@ -16,33 +16,30 @@ from ranger_cdap.audit import (
     event_ids,
     record_of,
 )
+from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege
-from ranger_cdap.engine import NO_POLICY, Decision, NameTransformation, UncertainName
+from ranger_cdap.engine import NO_POLICY, Decision, PolicyEngine, UncertainName
 
 _UNDECIDED: Final = Decision(allowed=False, determined=False, audited=True)
 
 
-class CheckOrigin(msgspec.Struct, frozen=True):
-    """Circumstances of a check that all its records have: CDAP instance, service, time (epoch ms), client address.
+class CheckOrigin(msgspec.Struct, frozen=True, gc=False):
+    """Circumstances of a check that all its records have: settings, engine that decided, time (epoch ms), address."""
 
-    `names` gives users the names they are recorded by: those they are decided by, as in Ranger.
-    """
-
-    instance: str
-    service: AuditedService
+    config: AuthorizationConfig
+    engine: PolicyEngine | None
     time: int
     client_ip: str | None
-    names: NameTransformation
 
     def user(self, person: str) -> str:
-        """Return the name that a user is recorded by; an uncertain name as it is given."""
+        """Return the name that a user is recorded by, as decided in Ranger; an uncertain name as it is given."""
         try:
-            return self.names.user(person)
+            return self.engine.names.user(person) if self.engine is not None else person
         except UncertainName:
             return person
 
 
-class PendingRecord(msgspec.Struct, frozen=True):
+class PendingRecord(msgspec.Struct, frozen=True, gc=False):
     """Audit record of one privilege that decided an answer, before its texts are made.
 
     `answer` is the result of the policies, `outcome` the answer given. An operation that is not enforced is audited
@@ -62,13 +59,13 @@ class PendingRecord(msgspec.Struct, frozen=True):
         decided = outcome if outcome.enforced else self.answer
         return record_of(
             evaluated.decision,
-            origin.service,
+            AuditedService.of(origin.engine, origin.config.cluster, origin.config.service),
             AuditedAccess(
                 time=origin.time,
                 user=origin.user(evaluated.person),
                 access=self.answer.operation,
                 action=evaluated.action.lower(),
-                resource=(origin.instance, *evaluated.entity.parts),
+                resource=(origin.config.instance, *evaluated.entity.parts),
                 resource_type=evaluated.entity.type,
                 client_ip=origin.client_ip,
             ),

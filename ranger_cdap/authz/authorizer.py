@@ -107,7 +107,8 @@ class Authorizer(Closing):
         Raises:
             InvalidInput: there is no such operation, or it does not apply to such an entity.
         """
-        return self.check_all(user, groups, [(operation, entity)], context=context, client_ip=client_ip)[0]
+        row = self.decider.config.profile.operation(operation)
+        return self.decider.check_rows(user, groups, [(row, entity)], context=context, client_ip=client_ip)[0]
 
     def check_all(
         self,

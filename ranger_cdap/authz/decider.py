@@ -12,7 +12,7 @@ from typing import Protocol, Self
 import pluggy
 from msgspec.structs import replace
 
-from ranger_cdap.audit import AuditedService, AuditTrail, open_trail
+from ranger_cdap.audit import AuditTrail, open_trail
 from ranger_cdap.authz.answer_audit import CheckOrigin, PendingRecord, records_of
 from ranger_cdap.authz.config import AuthorizationConfig
 from ranger_cdap.authz.decision_context import DecisionContext
@@ -23,7 +23,7 @@ from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
 from ranger_cdap.cdap.entity import EntityId, entity_id
 from ranger_cdap.cdap.profile import Operation
 from ranger_cdap.config import Settings
-from ranger_cdap.engine import AS_GIVEN, PolicyEngine
+from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import AuditSinkError, PolicySetError
 from ranger_cdap.plugins.manager import audit_sinks, engine_options, plugin_manager
 from ranger_cdap.ranger.refresh.documents import Documents
@@ -339,18 +339,16 @@ class Decider:
         """Return the final answers and audit them; an answer whose required record cannot be written is a denial."""
 
         def records() -> list[PendingRecord]:
-            service = AuditedService.of(engine, self.config.cluster, self.config.service)
-            names = engine.names if engine is not None else AS_GIVEN
-            origin = CheckOrigin(self.config.instance, service, now, client_ip, names)
+            origin = CheckOrigin(self.config, engine, now, client_ip)
             return [
                 record
                 for answer, outcome in zip(answers, outcomes, strict=True)
                 for record in records_of(answer, outcome, origin)
             ]
 
-        outcomes = [self._outcome(answer) for answer in answers]
         if self._closed:
-            return outcomes
+            return [self._outcome(answer) for answer in answers]
+        outcomes = list(answers) if self._enforces_everything else [self._outcome(answer) for answer in answers]
         if final_check is not None and all(outcome.allowed and outcome.enforced for outcome in outcomes):
             outcomes = _refused(outcomes, final_check())
         try:

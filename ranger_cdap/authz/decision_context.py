@@ -23,7 +23,7 @@ _REQUESTED: Final = {
 """Access type and scope that an action is requested as."""
 
 
-class DecisionContext(msgspec.Struct, frozen=True):
+class DecisionContext(msgspec.Struct, frozen=True, gc=False):
     """Policies, groups and time of a decision; `now` in epoch milliseconds, `client_ip` of the user."""
 
     engine: PolicyEngine

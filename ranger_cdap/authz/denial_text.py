@@ -30,6 +30,8 @@ def before_creation(check: CdapCheck, denials: Iterable[Answer]) -> str:
 
     Empty for all other checks, and where a policy denies. Whether the entity exists is not known here.
     """
+    if not check.hint:
+        return ""
     kind = type_of(check.entity_type)[0]
     methods = {m for one in check.permissions for m in methods_before_creation(kind, one.partition(".")[2])}
     lacked = [m for answer in denials if not any(map(denial_by, answer.decided_by)) for m in answer.missing]

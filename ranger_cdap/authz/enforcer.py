@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+import msgspec
+
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import FinalCheck
 from ranger_cdap.authz.denial_text import before_creation
@@ -25,8 +27,7 @@ _CREATE = "create"
 _INSTANCE = EntityId("instance", ())
 
 
-@dataclass(frozen=True, slots=True)
-class Enforced:
+class Enforced(msgspec.Struct, frozen=True, gc=False):
     """Result of a check, with the answers to the operations it maps to; denials name the missing privileges."""
 
     check: CdapCheck
@@ -37,7 +38,7 @@ class Enforced:
     def reason(self) -> str:
         """Return the reason of a denial, as a sentence for the user; empty if allowed."""
         denials = [answer for answer in self.answers if not answer.allowed]
-        reasons = (map(str, answer.missing) if answer.missing else (answer.reason,) for answer in denials)
+        reasons = [list(map(str, answer.missing)) or [answer.reason] for answer in denials]
         advice = before_creation(self.check, denials) if denials else ""  # most checks are allowed
         return "; ".join(filter(None, dict.fromkeys((*chain.from_iterable(reasons), advice))))
 

@@ -10,7 +10,6 @@ import msgspec
 
 from ranger_cdap.engine import AS_GIVEN, AccessRequest, NameTransformation, UncertainName
 from ranger_cdap.errors import GroupLookupFailed
-from ranger_cdap.keyed import remembered
 from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 
 logger = logging.getLogger(__name__)
@@ -19,7 +18,7 @@ GroupHook = Callable[..., list[object]]
 """The hook `ranger_cdap_groups`: takes `user` and returns one answer per plugin."""
 
 
-class Membership(msgspec.Struct, frozen=True):
+class Membership(msgspec.Struct, frozen=True, gc=False):
     """A user as Ranger names them, and their groups (architecture.md, decision 14).
 
     `known` is false if a lookup failed, so that there may be more groups. `refused` is the reason why nothing is
@@ -52,7 +51,10 @@ class GroupResolver(msgspec.Struct, frozen=True):
 
     def membership(self, person: str) -> Membership:
         """Return the user's groups from all sources; a hook that raises or returns no names leaves them unknown."""
-        return remembered(self.found, person, lambda: self._look_up(person))
+        found = self.found.get(person)
+        if found is None:
+            found = self.found[person] = self._look_up(person)
+        return found
 
     def completed(self, request: AccessRequest) -> AccessRequest:
         """Return the request with its user as Ranger names them, and all their known groups."""

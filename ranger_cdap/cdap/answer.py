@@ -33,7 +33,7 @@ _UNTOLD: Final = Decision(
 )
 
 
-class Missing(msgspec.Struct, frozen=True):
+class Missing(msgspec.Struct, frozen=True, gc=False):
     """Missing privilege of a user: one of `actions` on `entity`, needed in that capacity."""
 
     person: str
@@ -54,7 +54,7 @@ class Missing(msgspec.Struct, frozen=True):
         return f"{'any privilege' if self.actions == (ANY,) else ' or '.join(self.actions)} on {entity}"
 
 
-class EvaluatedPrivilege(msgspec.Struct, frozen=True):
+class EvaluatedPrivilege(msgspec.Struct, frozen=True, gc=False):
     """Evaluated privilege: the actions required and of whom, the action that decided, and Ranger's decision.
 
     `decided_on`: of a pattern, the entity that decided.
@@ -74,14 +74,14 @@ class EvaluatedPrivilege(msgspec.Struct, frozen=True):
         return is_allowed(self.decision)
 
 
-class Visibility(msgspec.Struct, frozen=True):
+class Visibility(msgspec.Struct, frozen=True, gc=False):
     """Visibility of an entity for a user; `lasting` if the same policies decide so at any time and from anywhere."""
 
     visible: bool
     lasting: bool
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """Answer to an operation on an entity: allowed or not, the deciding privileges, and the missing ones.
 
     If it is not `enforced`, `allowed` says what happens, and the rest of the answer describes the decision that would
@@ -253,7 +253,8 @@ def evaluate_privilege(
     for action in actions:
         inherited = inherits and action in _INHERITED
         if isinstance(entity, EntityId):
-            decided_on, decision = None, _decide(person, entity, action, ask, inherited)
+            decided_on = None
+            decision = _decide(person, entity, action, ask, inherited) if inherited else ask(person, entity, action)
         else:
             decided_on, decision = _decide_pattern(person, entity, action, ask, names, inherited)
         evaluated = EvaluatedPrivilege(entity, actions, action, decision, person, capacity, decided_on)

@@ -54,14 +54,14 @@ class ResourceMapping(IntEnum):
     UNKNOWN = 2
 
 
-class ResolvedEntity(msgspec.Struct, frozen=True):
+class ResolvedEntity(msgspec.Struct, frozen=True, gc=False):
     """Entity on which a CDAP entity is decided: the nearest one that has a Ranger resource."""
 
     entity: EntityId
     mapping: ResourceMapping
 
 
-class EntityId(msgspec.Struct, frozen=True, order=True):
+class EntityId(msgspec.Struct, frozen=True, order=True, gc=False):
     """CDAP entity, as `EntityId("dataset", ("ns1", "purchases"))`; versions are dropped, an instance has no parts.
 
     A program's last part is `<type>.<name>`. `entity_id`, `from_cdap` and `parse_entity` build one and check its parts.

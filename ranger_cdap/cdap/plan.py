@@ -19,7 +19,7 @@ Related = Mapping[str, tuple[EntityId | EntityPattern, ...]]
 _OF_A_CLASS = {role: ROLES[role] for role in ("modules", "types")}
 
 
-class RequiredPrivilege(msgspec.Struct, frozen=True):
+class RequiredPrivilege(msgspec.Struct, frozen=True, gc=False):
     """Required privilege of a user, in a capacity (`requesting`, `impersonated`, `master`): one of `actions`.
 
     `source` is the privilege of the row; `requirements_of` returns the ids that ask for it.

@@ -16,6 +16,8 @@ from ranger_cdap.net.http_connection import READ_AT_ONCE, ConnectionLimits, Http
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from ranger_cdap.net.http_exchange import AtOnce
+
 _BACKLOG: Final = 128
 ACCEPTED_AT_ONCE: Final = 16
 """Connections accepted in one turn of the event loop."""
@@ -25,6 +27,8 @@ ACCEPTED_AT_ONCE: Final = 16
 class AsgiServer:
     """Server that finishes the requests in progress when it stops.
 
+    `at_once` answers a request that has come whole without waiting for anything, exactly as `app` would; None if only
+    the application can. It is called first, with the scope and the content, and may note nothing where it returns None.
     `buffer` has the bytes just read; it is used in one turn of the event loop, so one serves all connections.
 
     Laws: who connects and says nothing, or whose handshake is not over, delays no stop; in one turn of the event loop
@@ -35,6 +39,7 @@ class AsgiServer:
     limits: ConnectionLimits
     doorkeeper: Doorkeeper
     tls: ssl.SSLContext | None = None
+    at_once: AtOnce = lambda _scope, _content: None
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(READ_AT_ONCE)))
     _connections: set[HttpConnection] = field(default_factory=set)
     _giving_way: deque[HttpConnection] = field(default_factory=deque)

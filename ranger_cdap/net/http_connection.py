@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -68,6 +69,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._exchange: HttpExchange | None = None
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._ends_at = math.inf
         self._waits = _Waits.REQUEST
         self._refusal: BadRequest | None = None
         self._ends = self._must_drain = self._gives_way = False
@@ -97,7 +99,8 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection; an answer in progress goes nowhere."""
-        self._stop_timer()
+        if self._timer is not None:
+            self._timer.cancel()
         self._serving.closed(self)
         if self._exchange is not None:
             self._exchange.client_is_gone()
@@ -263,6 +266,10 @@ class HttpConnection(asyncio.BufferedProtocol):
             "headers": incoming.fields,
             "state": {},
         }
+        if incoming.complete:
+            self._serving.doorkeeper.busy(self._address)
+            if self._exchange.runs_at_once(self._serving.at_once, scope):
+                return
         # The loop itself keeps no task alive.
         self._task = asyncio.get_running_loop().create_task(self._exchange.run(self._serving.app, scope))
 
@@ -284,19 +291,25 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._wait(_Waits.END, _FAREWELL_SECONDS if is_sent else self._serving.limits.idle_seconds)
         self._transport.close()
 
-    def _wait(self, waits: _Waits, seconds: float | None = None) -> None:
-        self._stop_timer()
+    def _wait(self, waits: _Waits, seconds: float = math.inf) -> None:
+        """Wait at most that long; a timer that ends earlier begins again, which is rarer than to wait."""
         self._waits = waits
-        if seconds is not None:
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._time_is_over)
+        self._ends_at = asyncio.get_running_loop().time() + seconds
+        if self._timer is None or self._timer.when() > self._ends_at:
+            self._begin_timer()
 
-    def _stop_timer(self) -> None:
+    def _begin_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
+        is_bounded = self._ends_at < math.inf
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_at(self._ends_at, self._timer_ended) if is_bounded else None
 
-    def _time_is_over(self) -> None:
-        if self._waits is _Waits.REQUEST and self._exchange is not None and self._exchange.is_late():
+    def _timer_ended(self) -> None:
+        self._timer = None
+        if self._ends_at > asyncio.get_running_loop().time():
+            self._begin_timer()
+        elif self._waits is _Waits.REQUEST and self._exchange is not None and self._exchange.is_late():
             self._wait(_Waits.END, _LINGER_SECONDS)
         elif self._waits is _Waits.END and not self._transport.is_closing():
             self._close()

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ranger_cdap.net.http_request import Incoming
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message
+    from starlette.types import ASGIApp, Message, Scope
 
     from ranger_cdap.net.http_connection import HttpConnection
 
 _log = logging.getLogger(__name__)
+
+Whole: TypeAlias = tuple[int, list[tuple[bytes, bytes]], bytes]
+"""Status, fields and content of an answer."""
+AtOnce: TypeAlias = "Callable[[Scope, bytes], Whole | None]"
 
 _WITHOUT_CONTENT = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
@@ -45,13 +49,30 @@ class HttpExchange:
         try:
             await app(scope, self.receive, self.send)
         except Exception as e:
-            # The message may contain what the client sent, or worse.
-            last = extract_tb(e.__traceback__)[-1]
-            _log.error("a request failed with %s at %s:%s", type(e).__name__, last.filename, last.lineno)
-            self.incoming.keeps_alive = False
-            if self._head or not self.status:
-                self._wire.write(bare_answer(HTTPStatus.INTERNAL_SERVER_ERROR))
+            self._fail(e)
         self._wire.answered(self)
+
+    def runs_at_once(self, at_once: AtOnce, scope: dict[str, Any]) -> bool:
+        """Let that answer the whole request, as `run` does; false if only the application can."""
+        try:
+            answer = at_once(scope, bytes(self.incoming.content))
+            if answer is None:
+                return False
+            status, fields, content = answer
+            self._begin(status, fields)
+            self._wire.write(self._head + content)
+        except Exception as e:
+            self._fail(e)
+        self._wire.answered(self)
+        return True
+
+    def _fail(self, error: Exception) -> None:
+        # The message may contain what the client sent, or worse.
+        last = extract_tb(error.__traceback__)[-1]
+        _log.error("a request failed with %s at %s:%s", type(error).__name__, last.filename, last.lineno)
+        self.incoming.keeps_alive = False
+        if self._head or not self.status:
+            self._wire.write(bare_answer(HTTPStatus.INTERNAL_SERVER_ERROR))
 
     async def receive(self) -> Message:
         """Return the content that has come since the last call, when there is some.
@@ -98,17 +119,17 @@ class HttpExchange:
     async def send(self, message: Message) -> None:
         """Send a part of the answer: its head, with the first piece of its content, or another piece."""
         if message["type"] == "http.response.start":
-            self.status = message["status"]
-            self._head = self._head_of(message)
+            self._begin(message["status"], message["headers"])
             return
         has_content = self.incoming.method != "HEAD" and self.status not in _WITHOUT_CONTENT
         self._wire.write(self._head + (message.get("body", b"") if has_content else b""))
         self._head = b""
 
-    def _head_of(self, message: Message) -> bytes:
-        lines = [_status_line(self.status), b"date: " + _date(int(self._now()))]
-        has_length = self.status in _WITHOUT_CONTENT
-        for name, value in message["headers"]:
+    def _begin(self, status: int, fields: Iterable[tuple[bytes, bytes]]) -> None:
+        self.status = status
+        lines = [_status_line(status), b"date: " + _date(int(self._now()))]
+        has_length = status in _WITHOUT_CONTENT
+        for name, value in fields:
             if name == b"connection":
                 self.incoming.keeps_alive &= value.lower() != b"close"
                 continue
@@ -121,7 +142,7 @@ class HttpExchange:
         head = b"\r\n".join((*lines, b"\r\n"))
         if head.count(b"\n") != len(lines) + 1:
             raise ValueError("a field of the answer has two lines")
-        return head
+        self._head = head
 
 
 def bare_answer(status: HTTPStatus) -> bytes:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import Request
-from starlette.types import ASGIApp
+from starlette.types import Scope
 
 from ranger_cdap.ranger_model.json_text import Undecodable
 from ranger_cdap.ranger_model.strict_json import decode_strictly
 from ranger_cdap.service.api.routes import ApiRoute
-from ranger_cdap.service.http.callers import Caller, Callers
+from ranger_cdap.service.http.callers import Caller, CallerRole, Callers
 from ranger_cdap.service.http.endpoint import Endpoint, Router
 from ranger_cdap.service.http.reply import JSON, Refused, Reply
 from ranger_cdap.service.http.request_guard import RequestGuard
@@ -27,13 +27,22 @@ _READ_AT_ONCE: Final = 16_384
 """Largest body, in bytes, that the event loop's thread parses itself; a larger one would block all other requests."""
 
 
-def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) -> ASGIApp:
+def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) -> RequestGuard:
     """Return the application that serves the routes from the state."""
     service = state.settings.service
     shares = Shares(service, state.limits)
     paths: dict[str, dict[str, Endpoint]] = {}
+    direct: dict[tuple[str, str], _ApiEndpoint] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method] = _ApiEndpoint(route, state, callers, shares)
+        endpoint = _ApiEndpoint(route, state, callers, shares)
+        paths.setdefault(route.path, {})[route.method] = endpoint
+        if route.roles == {CallerRole.ENFORCE} and route.works is not True:  # whose callers have no limit
+            direct[route.method, route.path] = endpoint
+
+    def at_once(scope: Scope, headers: Mapping[bytes, bytes], body: bytes) -> Reply | None:
+        endpoint = direct.get((scope["method"], scope["path"]))
+        return endpoint.at_once(scope, headers, body) if endpoint is not None else None
+
     return RequestGuard(
         app=Router(paths, hint="; see `/openapi.json`"),
         metrics=state.metrics,
@@ -43,6 +52,7 @@ def create_app(state: AppState, callers: Callers, routes: Sequence[ApiRoute]) ->
         max_body=state.limits.body,
         errors={route.path: route.error for route in routes},
         spans=RequestSpans(state.telemetry) if state.telemetry is not None else None,
+        at_once=at_once,
     )
 
 
@@ -57,9 +67,32 @@ class _ApiEndpoint(Endpoint):
         most = state.limits.body
         self._longest = min(most, route.longest) if route.longest else most
 
+    def at_once(self, scope: Scope, headers: Mapping[bytes, bytes], body: bytes) -> Reply | None:
+        """Reply as `__call__` does, where nothing waits and nothing is wrong; else do nothing and return None."""
+        if self._read is None or len(body) > min(_READ_AT_ONCE, self._longest) or b"authorization" not in headers:
+            return None
+        shown = {"authorization": headers[b"authorization"].decode("latin-1")}
+        caller = self.callers.admit(shown, scope["client"][0] if scope["client"] else "")
+        if caller is None or self.roles.isdisjoint(caller.roles):
+            return None
+        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != JSON.encode():
+            return None
+        try:
+            read = self._read(body)
+        except Undecodable:
+            return None
+        call = HandlerCall(self._state, caller, read, scope)
+        if self._waits(call) or _holds(self._route.works, call):
+            return None
+        scope["state"] |= {"route": self.path, "caller": caller.name}
+        try:
+            return self._route.handler(call)
+        except Exception as e:
+            return self.failure(e)
+
     async def answer(self, request: Request, caller: Caller) -> Reply:
         """Return the handler's reply, computed in a thread where that may take long or wait."""
-        call = HandlerCall(self._state, caller, None, request, request.scope["state"]["request_id"])
+        call = HandlerCall(self._state, caller, None, request.scope)
         if self._read is not None:
             data = await self._received(request)
             if len(data) > _READ_AT_ONCE:

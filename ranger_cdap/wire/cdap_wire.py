@@ -13,7 +13,7 @@ Name = Annotated[str, msgspec.Meta(max_length=1_000)]
 Names = Annotated[list[Name], msgspec.Meta(max_length=100)]
 
 
-class WirePrincipal(Strict, frozen=True):
+class WirePrincipal(Strict, frozen=True, gc=False):
     """A principal of CDAP; only the type `USER` may do anything."""
 
     name: Name
@@ -21,14 +21,14 @@ class WirePrincipal(Strict, frozen=True):
     kerberos: Name | None = None
 
 
-class WireEntity(Strict, frozen=True):
+class WireEntity(Strict, frozen=True, gc=False):
     """An entity: CDAP's type and idParts, versions as CDAP sends them."""
 
     type: Name
     parts: Names
 
 
-class WireStamp(Strict, frozen=True):
+class WireStamp(Strict, frozen=True, gc=False):
     """The identity of a check: an id, the calling process, and its clock just before."""
 
     id: Hex
@@ -36,7 +36,7 @@ class WireStamp(Strict, frozen=True):
     at: Milliseconds
 
 
-class EnforceRequest(Strict, frozen=True):
+class EnforceRequest(Strict, frozen=True, gc=False):
     """A call of CDAP's authorizer; with `child_type` about children of that type in the entity."""
 
     principal: WirePrincipal
@@ -49,7 +49,7 @@ class EnforceRequest(Strict, frozen=True):
     check: WireStamp | None = None
 
 
-class EnforceReply(Strict, frozen=True):
+class EnforceReply(Strict, frozen=True, gc=False):
     """The decision on a check; `reason` is for the user.
 
     The answer may be cached while `generation` stays the same, if it is `cacheable`, and then for seconds only.

@@ -37,6 +37,8 @@ _PERMISSION = re.compile(r"[A-Z][A-Z0-9_]*\.[A-Z][A-Z0-9_]*", re.ASCII)
 # The core policy for a permission, where a profile has no row for the operation.
 _CORE = {"CREATE": "create", "GET": "get", "UPDATE": "update", "DELETE": "delete", "LIST": "list"}
 
+_MOST_KNOWN = 1_000
+
 # An empty set of permissions: some privilege must exist.
 _NO_PERMISSION = ""
 
@@ -57,7 +59,7 @@ class Unknown(StrEnum):
 _Resolution = tuple[list[Operation], Unknown | None]
 
 
-class CdapCheck(msgspec.Struct, frozen=True):
+class CdapCheck(msgspec.Struct, frozen=True, gc=False):
     """Call of CDAP's authorizer: an entity as its type and idParts, and permissions like `STANDARD.GET`.
 
     `child_type` makes it a check on the parent (`enforceOnParent`). `hint`: the calling methods of CDAP, as
@@ -72,7 +74,7 @@ class CdapCheck(msgspec.Struct, frozen=True):
     from_container: bool = False
 
 
-class CheckedOperation(msgspec.Struct, frozen=True):
+class CheckedOperation(msgspec.Struct, frozen=True, gc=False):
     """Operation and the entity it is evaluated on, by `compose`."""
 
     operation: Operation
@@ -82,7 +84,7 @@ class CheckedOperation(msgspec.Struct, frozen=True):
         return f"{self.operation.name} on {self.entity}"
 
 
-class Resolved(msgspec.Struct, frozen=True):
+class Resolved(msgspec.Struct, frozen=True, gc=False):
     """Entity of a check, the operations that must all be allowed (at least one), and the unknown elements to count."""
 
     target: ResolvedEntity
@@ -96,6 +98,7 @@ class CheckTable:
 
     profile: Profile
     _rows: dict[tuple[str, str, str], Operation] = field(default_factory=dict)
+    _known: dict[tuple[str, str, str, bool, str | None, bool], _Resolution] = field(default_factory=dict)
 
     def resolve(self, check: CdapCheck, existence: ExistenceOf | None = None) -> Resolved:
         """Return the operations that the check maps to; without `existence`, of an entity that does not exist yet.
@@ -118,7 +121,13 @@ class CheckTable:
         operations: dict[tuple[str, object], CheckedOperation] = {}
         for permission in check.permissions or (_NO_PERMISSION,):
             if mapping is ResourceMapping.ITSELF:
-                rows, not_known = self._rows_for(check, kind, entity, permission)
+                # The rows of a check depend on no name: most of CDAP's checks differ in names only.
+                key = (entity.type, kind, permission, check.child_type is None, check.hint, check.from_container)
+                if key not in self._known:
+                    if len(self._known) >= _MOST_KNOWN:
+                        self._known.clear()
+                    self._known[key] = self._rows_for(check, kind, entity, permission)
+                rows, not_known = self._known[key]
                 if existence is not None and check.child_type is None:
                     rows = self._by_existence(rows, permission, entity, existence)
             else:

@@ -99,9 +99,9 @@ class NameTransformation:
 
     def groups(self, names: frozenset[str]) -> tuple[frozenset[str], bool]:
         """Return the groups that a request with these is decided with, and whether each of them is certain."""
-        found, certain = set(), True
         if self.members == _UNCHANGED:
             return names, True
+        found, certain = set(), True
         for name in names:
             try:
                 found.add(self.members.of(name))

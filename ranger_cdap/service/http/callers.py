@@ -14,6 +14,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, Self
 
 from ranger_cdap.config import ProxySettings, Secret, ServiceSettings
@@ -159,6 +160,7 @@ def _is_one_of(shown: str, accepted: tuple[str, ...]) -> bool:
     return any(hmac.compare_digest(_digest(text), digest) for text in accepted if len(text) >= SHORTEST_SECRET)
 
 
+@lru_cache(maxsize=1_000)
 def _digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 

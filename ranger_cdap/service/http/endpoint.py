@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import extract_tb
 from typing import Final
 
+from msgspec.structs import replace
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
@@ -67,17 +68,10 @@ class Endpoint(ABC):
             scope["state"]["caller"] = who
             with self.shares.taking(who or peer):
                 reply = await self.answer(request, self._allowed(caller))
-        except Refused as refused:
-            reply = self._refusal(refused)
-        except InvalidInput as e:
-            reply = self._refusal(Refused(400, str(e)))
-        except NotReady as e:
-            reply = self._refusal(Refused(503, str(e)))
         except ClientDisconnect:
             return
         except Exception as e:
-            log_failure(self.path, e)
-            reply = self._refusal(Refused(500, "Internal Server Error"))
+            reply = self.failure(e)
         await send_reply(reply, send)
 
     def _allowed(self, caller: Caller | None) -> Caller:
@@ -87,7 +81,18 @@ class Endpoint(ABC):
             raise Refused(403, f"{caller.name} is not authorized")
         return caller
 
-    def _refusal(self, refused: Refused) -> Reply:
+    def failure(self, error: Exception) -> Reply:
+        """Return the reply to a request whose answer failed with that error."""
+        match error:
+            case Refused():
+                refused = error
+            case InvalidInput():
+                refused = Refused(400, str(error))
+            case NotReady():
+                refused = Refused(503, str(error))
+            case _:
+                log_failure(self.path, error)
+                refused = Refused(500, "Internal Server Error")
         headers = {"www-authenticate": CHALLENGE} if refused.status == 401 else _HEADERS.get(refused.status, {})
         return replace(self.error(refused), headers=headers)
 

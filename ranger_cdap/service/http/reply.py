@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -21,14 +20,16 @@ _CODES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+_encode = msgspec.json.Encoder().encode
+
+
+class Reply(msgspec.Struct, frozen=True):
     """Status, body and further headers of a response."""
 
     status: int
     body: bytes
     content_type: str = JSON
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
 
 
 class ErrorBody(msgspec.Struct):
@@ -49,7 +50,7 @@ class Refused(Exception):
 
 def json_reply(value: Any, status: int = 200) -> Reply:
     """Return the value as JSON."""
-    return Reply(status, msgspec.json.encode(value))
+    return Reply(status, _encode(value))
 
 
 def coded_error(refused: Refused) -> Reply:

@@ -9,19 +9,21 @@ import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ranger_cdap.net.http_exchange import Whole
 from ranger_cdap.service.http.metrics import UNDER_WAY, ServiceMetrics
 from ranger_cdap.service.http.reply import Refused, Reply, coded_error
 from ranger_cdap.service.http.request_spans import RequestSpans
 
 logger = logging.getLogger("ranger_cdap.service.requests")
 
-REQUEST_ID: Final = "x-request-id"
+_REQUEST_ID: Final = b"x-request-id"
 _ACCEPTABLE_ID = re.compile(r"[\t -~\x80-\xff]{1,128}")
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _UNKNOWN_ROUTE: Final = "unknown"
@@ -52,6 +54,7 @@ class RequestGuard:
     A request must name one of `hosts`, or loopback. `public` are the paths that may be read under any IP address too:
     probes and Prometheus use that of the pod, and no page of another site can, because its requests name a host.
     `errors` are the forms of errors by path; JSON with a code for the others. With `spans`, each request is traced.
+    `at_once` replies to a request without waiting, exactly as `app` would; None, with nothing done, if only `app` can.
     """
 
     app: ASGIApp
@@ -62,6 +65,7 @@ class RequestGuard:
     max_body: int
     errors: Mapping[str, Callable[[Refused], Reply]]
     spans: RequestSpans | None = None
+    at_once: Callable[[Scope, Mapping[bytes, bytes], bytes], Reply | None] = lambda _scope, _headers, _body: None
 
     def __post_init__(self) -> None:
         self._hosts = _LOOPBACK | {host.lower() for host in self.hosts}
@@ -76,22 +80,14 @@ class RequestGuard:
             return
         began = time.perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        request_id = self._request_id(headers.get(REQUEST_ID.encode(), b""))
-        scope.setdefault("state", {})["request_id"] = request_id
+        scope.setdefault("state", {})["request_id"] = self._request_id(headers)
         status = 500
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = scope["state"]["status"] = message["status"]
-                message = {
-                    **message,
-                    "headers": [
-                        *message["headers"],
-                        *_ALWAYS.items(),
-                        (REQUEST_ID.encode(), request_id.encode("latin-1")),
-                    ],
-                }
+                message = {**message, "headers": _with_ours(message["headers"], scope)}
             await send(message)
 
         self._under_way += 1
@@ -107,8 +103,21 @@ class RequestGuard:
             self.metrics.count(UNDER_WAY, -1)
             self._count(scope, status, time.perf_counter() - began)
 
-    def _request_id(self, given: bytes) -> str:
-        text = given.decode("latin-1")
+    def answer_at_once(self, scope: Scope, body: bytes) -> Whole | None:
+        """Answer a whole request as `__call__` does, where `at_once` can; None for all other requests."""
+        began = time.perf_counter()
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if len(headers) < len(scope["headers"]) or self._under_way >= self.max_requests or self._refuse(scope, headers):
+            return None
+        reply = self.at_once(scope, headers, body)
+        if reply is None:
+            return None
+        scope["state"]["request_id"] = self._request_id(headers)
+        self._count(scope, reply.status, time.perf_counter() - began)
+        return reply.status, _with_ours(_fields(reply), scope), reply.body
+
+    def _request_id(self, headers: Mapping[bytes, bytes]) -> str:
+        text = headers.get(_REQUEST_ID, b"").decode("latin-1")
         return text if _ACCEPTABLE_ID.fullmatch(text) else next(self._ids)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
@@ -165,7 +174,15 @@ def too_long(most: int) -> Refused:
 
 async def send_reply(reply: Reply, send: Callable[[Message], Awaitable[None]]) -> None:
     """The reply as ASGI messages."""
-    headers = {"content-type": reply.content_type, "content-length": str(len(reply.body)), **reply.headers}
-    raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": reply.status, "headers": raw})
+    await send({"type": "http.response.start", "status": reply.status, "headers": _fields(reply)})
     await send({"type": "http.response.body", "body": reply.body})
+
+
+def _fields(reply: Reply) -> list[tuple[bytes, bytes]]:
+    headers = {"content-type": reply.content_type, "content-length": str(len(reply.body)), **reply.headers}
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def _with_ours(fields: list[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
+    """Return the fields of an answer with those that every answer has."""
+    return [*fields, *_ALWAYS.items(), (_REQUEST_ID, scope["state"]["request_id"].encode("latin-1"))]

@@ -76,6 +76,7 @@ class HttpServer:
     def _prepared(self, app: ASGIApp) -> AsgiServer:
         from ranger_cdap.net.asgi_server import AsgiServer
         from ranger_cdap.net.http_connection import ConnectionLimits
+        from ranger_cdap.service.http.request_guard import RequestGuard
 
         if self._tls is not None:
             self._socket.before_accepting = self._tls.read_if_changed
@@ -83,6 +84,8 @@ class HttpServer:
             self._limits.body, self._limits.request_seconds, self._limits.idle_seconds, self._limits.stop_seconds
         )
         self._server = AsgiServer(app, limits, self.connections, self._tls)
+        if isinstance(app, RequestGuard):
+            self._server.at_once = app.answer_at_once
         return self._server
 
     def request_stop(self) -> None:

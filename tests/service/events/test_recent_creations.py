@@ -12,7 +12,6 @@ import msgspec
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from starlette.requests import Request
 
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.enforcement import Enforcement, UnenforcedMode
@@ -454,8 +453,7 @@ def reply(state: AppState, user: str, entity: EntityId, permissions: list[str]) 
         state,
         Caller("enforce", frozenset({CallerRole.ENFORCE})),
         msgspec.convert(body, EnforceRequest),
-        Request({"type": "http", "state": {}}),
-        "1",
+        {"type": "http", "state": {}},
     )
     found: Json = msgspec.json.decode(enforce(call).body)
     return found
