@@ -76,7 +76,7 @@ class PolicyIndex:
     groups_in_roles: frozenset[str] = frozenset()
     tag_service: str = ""
     component: str = ""
-    stored_users: frozenset[str] | None = None
+    users: UserStore | None = None
     privileged: Privileged = field(default_factory=lambda: privileged(EngineOptions(), {}))
     tagged_resources: Sequence[Mapping[str, PolicyResource]] = ()
 
@@ -99,7 +99,7 @@ class PolicyIndex:
             groups_in_roles=groups,
             tag_service=linked.service_name if linked else "",
             component=definition.name if definition else "",
-            stored_users=None if store is None else users_of(decode_user_store(store)),
+            users=None if store is None else decode_user_store(store),
             privileged=privileged(EngineOptions(), download.service_config),
             tagged_resources=_tagged(documents),
         )
@@ -114,11 +114,6 @@ class PolicyIndex:
             for level in resources.values()
             for value in level.values
         )
-
-    def lacks_user(self, user: str) -> bool:
-        """Return true if Ranger's users are known, and neither they nor policies and roles name this one."""
-        is_known = self.stored_users is None or user in self.stored_users or bool(self.roles.of(user, ()))
-        return not is_known and all(user not in item.users for one in self.policies.values() for item in one.items())
 
     def tagged(self, policy_id: int) -> TagPolicy:
         """Return the tags that a tag policy is about; empty for other policies."""

@@ -157,6 +157,11 @@ class Invocation:
             self.console.print(f"and {', '.join(left)}: `--all` prints them")
         return found.total()
 
+    def warn_of(self, unknown: Iterable[object]) -> None:
+        """Print that names are not known; the answer is given all the same."""
+        for each in unknown:
+            self.messages.print(f"warning: {each}")
+
     def print_tree(self, tree: Tree) -> None:
         """Print a tree for people; on a terminal long lines are wrapped, and none is cut."""
         self.console.print(tree, soft_wrap=False)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ranger_cdap.authz.explanation import Explanation
+from ranger_cdap.authz.known_names import UnknownName
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId
@@ -22,6 +23,7 @@ class AskAnswer(msgspec.Struct, frozen=True):
     alternatives: Sequence[Sequence[Explanation]]
     changes: Sequence[str]
     index: PolicyIndex
+    unknown: Sequence[UnknownName]
 
 
 class WhoAnswer(msgspec.Struct, frozen=True):
@@ -31,6 +33,7 @@ class WhoAnswer(msgspec.Struct, frozen=True):
     accesses: Sequence[str]
     index: PolicyIndex
     notes: Sequence[str]
+    unknown: Sequence[UnknownName]
     holders: Sequence[AccessHolder] = ()
     rows: Sequence[AccessRow] = ()
 
@@ -44,6 +47,7 @@ class WhatAnswer(msgspec.Struct, frozen=True):
     allowed: Sequence[AccessRow]
     denied: Sequence[AccessRow]
     notes: Sequence[str]
+    unknown: Sequence[UnknownName]
 
 
 class ImpactAnswer(msgspec.Struct, frozen=True):

@@ -11,7 +11,9 @@ from pathlib import PurePath
 from typing import Final
 
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.decider import NOTHING_ELSE
 from ranger_cdap.authz.explanation import Explainer, changes
+from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.console.answer_rows import AskAnswer, ImpactAnswer, WhatAnswer, WhoAnswer
@@ -54,7 +56,10 @@ def _explained(form: ConsoleForm, authorizer: Authorizer, groups: list[str], ent
     reasons = Explainer(authorizer, answer, groups)
     tried = [[reasons.of(examined) for examined in alternative] for alternative in answer.alternatives]
     _, reversing = changes(answer, [reasons.of(examined) for examined in answer.decided_by])
-    return AskAnswer(answer, tried, reversing, reasons.index)
+    row = authorizer.decider.config.profile.operation(form.typed["operation"])
+    names = KnownNames.of(authorizer, reasons.index)
+    unknown = names.unknown_in(row, form.typed["user"], groups, entity, NOTHING_ELSE)
+    return AskAnswer(answer, tried, reversing, reasons.index, unknown)
 
 
 def who_answer(form: ConsoleForm, authorizer: Authorizer) -> WhoAnswer | None:
@@ -68,11 +73,12 @@ def who_answer(form: ConsoleForm, authorizer: Authorizer) -> WhoAnswer | None:
     if asked is None:
         return None
     entity, accesses = asked
+    unknown = view.names.unknown((), (), [entity])
     if isinstance(entity, EntityPattern):
         found = reached(view, accesses, pattern=entity)
-        return WhoAnswer(entity, accesses, view.index, (*found.errors, *view.notes), rows=found.allowed)
+        return WhoAnswer(entity, accesses, view.index, (*found.errors, *view.notes), unknown, rows=found.allowed)
     holders = tuple(access_holders(authorizer, entity, view.index))
-    return WhoAnswer(entity, accesses, view.index, view.notes, holders=holders)
+    return WhoAnswer(entity, accesses, view.index, view.notes, unknown, holders=holders)
 
 
 def what_answer(form: ConsoleForm, authorizer: Authorizer) -> WhatAnswer | None:
@@ -95,6 +101,7 @@ def what_answer(form: ConsoleForm, authorizer: Authorizer) -> WhatAnswer | None:
         found.allowed,
         found.denied,
         (*found.errors, *known.notes, *view.notes),
+        view.names.unknown([form.typed["user"]], groups),
     )
 
 

@@ -153,9 +153,10 @@ def blank(view: ConsoleView) -> ConsoleForm:
 
 def asked_operation(form: ConsoleForm, profile: Profile) -> tuple[list[str], EntityId] | None:
     """Return the groups and the entity of a permission check; None if the form has a problem."""
-    form.parsed("operation", lambda: profile.operation(form.typed["operation"]))
-    groups = form.parsed("groups", lambda: form.names("groups"))
     entity = form.parsed("entity", lambda: parse_entity(form.typed["entity"]))
+    kind = "" if entity is None else entity.type
+    form.parsed("operation", lambda: profile.operation(form.typed["operation"], kind))
+    groups = form.parsed("groups", lambda: form.names("groups"))
     return None if form.problems or groups is None or entity is None else (groups, entity)
 
 

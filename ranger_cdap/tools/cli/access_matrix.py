@@ -7,6 +7,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from msgspec import to_builtins
+
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cli.display import page_template
 from ranger_cdap.cli.files import write_file
@@ -37,7 +39,7 @@ def show_matrix(invocation: Invocation, found: NamespaceMatrix, out: Path | None
         write_file(out, page(shown, found.index).encode())
         invocation.messages.print(f"`{out}` shows {len(shown.entities)} entities and {len(shown.subjects)} columns")
     if invocation.as_json:
-        invocation.print_json(matrix_document(shown, found.index))
+        invocation.print_json(matrix_document(shown, found.index) | {"unknown": to_builtins(found.unknown)})
     elif out is None:
         _print_matrix(invocation, found)
 
