@@ -94,7 +94,11 @@ class KnownNames:
         )
 
     def unknown(
-        self, users: Iterable[str], groups: Iterable[str], entities: Iterable[EntityId | EntityPattern] = ()
+        self,
+        users: Iterable[str],
+        groups: Iterable[str],
+        entities: Iterable[EntityId | EntityPattern] = (),
+        roles: Iterable[str] = (),
     ) -> tuple[UnknownName, ...]:
         """Return the names that are not known, each once.
 
@@ -103,6 +107,7 @@ class KnownNames:
         among = frozenset(groups)
         ours, _ = self._members.names.groups(among)
         found = [one for name in sorted(ours) if (one := _missing("group", name, self.groups))]
+        found += [one for name in roles if (one := _missing("role", name, self.roles))]
         for member in map(self._members.membership, users):
             if self._has_user_store or not (among or member.groups):
                 found += [one] if (one := _missing("user", member.user, self.users)) else []
@@ -117,6 +122,11 @@ class KnownNames:
         related = (one for found in context.related.values() for one in found if isinstance(one, EntityId))
         places = [entity.parent if row.gives else entity, *(one.ancestor(_NAMESPACE) for one in related)]
         return self.unknown(users, groups, dict.fromkeys(filter(None, places)))
+
+    @property
+    def namespaces(self) -> Collection[str]:
+        """Return the namespaces that are named."""
+        return self._named.get(_NAMESPACE, {}).keys()
 
     def entities(self) -> Iterator[str]:
         """Yield the entities that are named in full, as people type them; some several times."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, Self
 
 import msgspec
@@ -80,11 +81,14 @@ class PolicyIndex:
     privileged: Privileged = field(default_factory=lambda: privileged(EngineOptions(), {}))
     tagged_resources: Sequence[Mapping[str, PolicyResource]] = ()
 
+    @staticmethod
+    def of(documents: Documents | None) -> PolicyIndex:
+        """Return the index of the documents, that of the last ones again; an empty one without documents."""
+        return PolicyIndex() if documents is None else _last_index(documents)
+
     @classmethod
-    def of(cls, documents: Documents | None) -> Self:
-        """Return the index of the documents; an empty one without documents."""
-        if documents is None:
-            return cls()
+    def made(cls, documents: Documents) -> Self:
+        """Return the index of the documents."""
         download = decode_service_policies(b"".join(pieces(documents.policies)))
         found = {policy.id: policy for policy in readable_policies(download) if policy.id is not None}
         definition = download.service_def
@@ -157,6 +161,11 @@ class PolicyIndex:
             for number, item in enumerate(items, 1)
             if _speaks_of(item, user, groups, roles) and not implied(item.accesses, more).isdisjoint(wanted)
         ]
+
+
+@lru_cache(maxsize=1)
+def _last_index(documents: Documents) -> PolicyIndex:
+    return PolicyIndex.made(documents)
 
 
 def _tagged(documents: Documents) -> tuple[Mapping[str, PolicyResource], ...]:

@@ -39,9 +39,9 @@ class WhoAnswer(msgspec.Struct, frozen=True):
 
 
 class WhatAnswer(msgspec.Struct, frozen=True):
-    """All access of a user, and the access that denials and exceptions take away."""
+    """All access of a user, or by groups or a role alone, and the access that denials and exceptions take away."""
 
-    user: str
+    heading: str
     groups: Sequence[str]
     roles: Sequence[str]
     allowed: Sequence[AccessRow]

@@ -6,6 +6,7 @@ Each function returns None if the form has a problem, which is then in the form.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 from typing import Final
@@ -20,6 +21,7 @@ from ranger_cdap.console.answer_rows import AskAnswer, ImpactAnswer, WhatAnswer,
 from ranger_cdap.console.forms import ConsoleForm, asked_holders, asked_matrix, asked_operation, asked_user
 from ranger_cdap.console.uploads import UploadedFile
 from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.engine.view import ANONYMOUS_USER
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
 from ranger_cdap.ranger.changes.saved_policy import saved_download
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
@@ -30,6 +32,7 @@ from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.impact import impact
 from ranger_cdap.tools.analysis.impact_rows import impact_rows
 from ranger_cdap.tools.analysis.row_text import Spelling
+from ranger_cdap.tools.analysis.subject import Subject
 from ranger_cdap.tools.questions.access_holders import access_holders
 from ranger_cdap.tools.questions.effective_access import reached
 from ranger_cdap.tools.questions.entity_spelling import entity_spelling
@@ -92,16 +95,23 @@ def what_answer(form: ConsoleForm, authorizer: Authorizer) -> WhatAnswer | None:
     if asked is None:
         return None
     groups, accesses = asked
-    known = KnownUser.of(authorizer, view, form.typed["user"], groups)
-    found, subject = reached(view, accesses, known), known.subject
+    user, role = form.typed["user"], form.typed["role"]
+    if user:
+        known = KnownUser.of(authorizer, view, user, groups)
+    else:
+        known = KnownUser(Subject(ANONYMOUS_USER, frozenset(groups)), ())
+    subject, roles = known.subject, view.engine.view.roles
+    held = roles.of(subject.user, subject.groups) | (roles.containing(role) if role else frozenset())
+    known = replace(known, subject=replace(subject, roles=held))
+    found = reached(view, accesses, known)
     return WhatAnswer(
-        str(subject.user),
+        str(subject.user) if user else f"role {role}" if role else f"group {', '.join(groups)}",
         sorted(subject.groups),
-        sorted(view.engine.view.roles.of(subject.user, subject.groups)),
+        sorted(held),
         found.allowed,
         found.denied,
         (*found.errors, *known.notes, *view.notes),
-        view.names.unknown([form.typed["user"]], groups),
+        view.names.unknown([user] if user else (), groups, roles=[role] if role else ()),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import Final, TypeVar
 
+from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types, parse_entity
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.profile import Profile
@@ -19,6 +20,9 @@ _Parsed = TypeVar("_Parsed")
 
 LONGEST: Final = 1_000
 MOST_NAMES: Final = 100
+MOST_SUGGESTIONS: Final = 1_000
+"""Names of a kind that a page offers: a browser shows the fitting ones."""
+_SUGGESTED: Final = ("users", "groups", "roles", "namespaces", "entities")
 
 
 class ConsoleView(StrEnum):
@@ -32,6 +36,11 @@ class ConsoleView(StrEnum):
     STATUS = "status"
 
 
+PATHS: Final[Mapping[ConsoleView, str]] = {
+    view: f"/{view}" if view is not ConsoleView.ASK else "/" for view in ConsoleView
+}
+
+
 @dataclass(frozen=True, slots=True)
 class FormField:
     """A field; `missing` is the problem if it is empty, if it must not be; `options` names a list to choose from."""
@@ -43,11 +52,14 @@ class FormField:
     options: str = ""
 
 
-_USER: Final = FormField("user", "User", "as CDAP names the user, like alice", "enter a user name, as CDAP has it")
+_USER: Final = FormField(
+    "user", "User", "as CDAP names the user, like alice", "enter a user name, as CDAP has it", "users"
+)
 _GROUPS: Final = FormField(
     "groups",
     "Groups (may be empty)",
     "separated by commas; groups known to Ranger are added",
+    options="groups",
 )
 _ACCESS: Final = FormField(
     "access",
@@ -71,6 +83,7 @@ FIELDS: Final[Mapping[ConsoleView, Sequence[FormField]]] = {
             "Entity",
             "type:name, like dataset:ns1.purchases",
             "enter an entity as type:name, like `dataset:ns1.purchases`",
+            "entities",
         ),
     ),
     ConsoleView.WHO: (
@@ -79,12 +92,18 @@ FIELDS: Final[Mapping[ConsoleView, Sequence[FormField]]] = {
             "Entity or pattern",
             "type:name, like dataset:ns1.purchases or dataset:ns1.sales*",
             "enter an entity as type:name, like `dataset:ns1.purchases`",
+            "entities",
         ),
         _ACCESS,
     ),
-    ConsoleView.WHAT: (_USER, _GROUPS, _ACCESS),
+    ConsoleView.WHAT: (
+        replace(_USER, missing=""),
+        _GROUPS,
+        FormField("role", "Role (may be empty)", "a role in addition to those of the user", options="roles"),
+        _ACCESS,
+    ),
     ConsoleView.MATRIX: (
-        FormField("namespace", "Namespace", "like ns1", "enter a namespace, like `ns1`"),
+        FormField("namespace", "Namespace", "like ns1", "enter a namespace, like `ns1`", "namespaces"),
         FormField(
             "types",
             "Entity types (all if empty)",
@@ -95,11 +114,13 @@ FIELDS: Final[Mapping[ConsoleView, Sequence[FormField]]] = {
             "users",
             "Further users (may be empty)",
             "separated by commas; those that policies name are there",
+            options="users",
         ),
         FormField(
             "groups",
             "Further groups (may be empty)",
             "separated by commas; those that policies name are there",
+            options="groups",
         ),
     ),
     ConsoleView.IMPACT: (_ACCESS,),
@@ -169,6 +190,8 @@ def asked_holders(form: ConsoleForm, engine: PolicyEngine) -> tuple[EntityId | E
 
 def asked_user(form: ConsoleForm, engine: PolicyEngine) -> tuple[list[str], tuple[str, ...]] | None:
     """Return the groups and the access types; None if the form has a problem."""
+    if not any(form.typed[name] for name in ("user", "groups", "role")):
+        form.problems["user"] = _USER.missing
     accesses = _accesses(form, engine)
     groups = form.parsed("groups", lambda: form.names("groups"))
     return None if form.problems or groups is None or accesses is None else (groups, accesses)
@@ -207,13 +230,25 @@ def operations(profile: Profile) -> list[str]:
     return sorted({*profile.rows, *core})
 
 
-def options(profile: Profile, engine: PolicyEngine | None) -> Mapping[str, Sequence[str]]:
-    """Return the lists to choose from: operations, access types and entity types."""
+def options(profile: Profile, engine: PolicyEngine | None, names: KnownNames | None) -> Mapping[str, Sequence[str]]:
+    """Return the lists to choose from: operations, types, and the first of the known names of each kind."""
+    kinds: Mapping[str, Iterable[str]] = (
+        dict.fromkeys(_SUGGESTED, ())
+        if names is None
+        else {
+            "users": names.users,
+            "groups": names.groups,
+            "roles": names.roles,
+            "namespaces": names.namespaces,
+            "entities": set(names.entities()),
+        }
+    )
     accesses = (*(access.name for access in engine.service_def.access_types), ADMIN_ACCESS) if engine else ()
     return {
         "operations": operations(profile),
         "accesses": accesses,
         "types": [name for name in entity_types() if name != "instance"],
+        **{kind: sorted(found)[:MOST_SUGGESTIONS] for kind, found in kinds.items()},
     }
 
 

@@ -173,7 +173,7 @@ def test_a_screen_reader_finds_each_field_by_its_name_and_what_is_wrong_with_it(
 
 FORMS = {
     "/who": ["Entity or pattern", "Access types (all if empty)"],
-    "/what": ["User", "Groups (may be empty)", "Access types (all if empty)"],
+    "/what": ["User", "Groups (may be empty)", "Role (may be empty)", "Access types (all if empty)"],
     "/matrix": [
         "Namespace",
         "Entity types (all if empty)",

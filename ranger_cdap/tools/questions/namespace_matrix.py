@@ -27,11 +27,10 @@ class NamespaceMatrix:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on names that are not known, and on what is not shown."""
-        warnings = tuple(f"warning: {each}" for each in self.unknown)
+        """Sentences on what is not shown."""
         if not self.left_out:
-            return warnings
-        return (*warnings, f"note: the {self.left_out:,} members of the groups are too many columns; not shown")
+            return ()
+        return (f"note: the {self.left_out:,} members of the groups are too many columns; not shown",)
 
 
 def namespace_matrix(
