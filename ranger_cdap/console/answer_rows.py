@@ -12,6 +12,7 @@ from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.engine import Problem
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.questions.access_holders import AccessHolder
 
@@ -62,16 +63,6 @@ class ImpactAnswer(msgspec.Struct, frozen=True):
         return [row for row in self.rows if row.gained is gained]
 
 
-class PolicyProblem(msgspec.Struct, frozen=True):
-    """A problem with a policy, or with a whole set."""
-
-    policy_id: int | None
-    policy_name: str
-    place: str
-    code: str
-    message: str
-
-
 class StatusAnswer(msgspec.Struct, frozen=True):
     """The policies, how fresh they are and what is wrong with them, and the configuration of decisions."""
 
@@ -83,7 +74,7 @@ class StatusAnswer(msgspec.Struct, frozen=True):
     confirmed: str
     cache_problem: str
     problem_count: int
-    problems: list[PolicyProblem]
+    problems: Sequence[Problem]
     instance: str
     profile: str
     enforcement: str

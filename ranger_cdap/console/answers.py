@@ -124,8 +124,9 @@ def matrix_answer(form: ConsoleForm, authorizer: Authorizer) -> NamespaceMatrix 
     asked = asked_matrix(form)
     if asked is None:
         return None
-    found = partial(namespace_matrix, users=asked.users, groups=asked.groups, kinds=asked.types)
-    return form.parsed("namespace", lambda: found(authorizer, asked.namespace, now=authorizer.decider.now()))
+    namespace, more = asked
+    found = partial(namespace_matrix, users=more["users"], groups=more["groups"], kinds=more["types"])
+    return form.parsed("namespace", lambda: found(authorizer, namespace, now=authorizer.decider.now()))
 
 
 def impact_answer(form: ConsoleForm, authorizer: Authorizer, file: UploadedFile) -> ImpactAnswer | None:

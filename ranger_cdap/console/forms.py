@@ -197,24 +197,15 @@ def asked_user(form: ConsoleForm, engine: PolicyEngine) -> tuple[list[str], tupl
     return None if form.problems or groups is None or accesses is None else (groups, accesses)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedMatrix:
-    """A namespace, the types of entities, and users and groups to add."""
-
-    namespace: EntityId
-    types: tuple[str, ...]
-    users: tuple[str, ...]
-    groups: tuple[str, ...]
-
-
-def asked_matrix(form: ConsoleForm) -> AskedMatrix | None:
-    """Return what the form asks for; None if it has a problem."""
-    types = form.parsed("types", lambda: _types(form.names("types")))
-    users, groups = (form.parsed(name, partial(form.names, name)) for name in ("users", "groups"))
+def asked_matrix(form: ConsoleForm) -> tuple[EntityId, dict[str, list[str]]] | None:
+    """Return the namespace, and the types of entities, users and groups by their fields; None if it has a problem."""
+    fields: Mapping[str, Callable[[], list[str]]] = {
+        "types": lambda: _types(form.names("types")),
+        **{name: partial(form.names, name) for name in ("users", "groups")},
+    }
+    found = {name: form.parsed(name, parse) or [] for name, parse in fields.items()}
     namespace = form.parsed("namespace", lambda: entity_id("namespace", [form.typed["namespace"]]))
-    if form.problems or namespace is None:
-        return None
-    return AskedMatrix(namespace, tuple(types or ()), tuple(users or ()), tuple(groups or ()))
+    return None if form.problems or namespace is None else (namespace, found)
 
 
 def _types(names: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.config import Settings
-from ranger_cdap.console.answer_rows import PolicyProblem, StatusAnswer
+from ranger_cdap.console.answer_rows import StatusAnswer
 from ranger_cdap.console.answers import ask_answer, impact_answer, matrix_answer, what_answer, who_answer
 from ranger_cdap.console.forms import ConsoleForm, ConsoleView, blank, filled
 from ranger_cdap.console.pages import CSS, HTML, PageAnswer, PageContext, style, view_page
@@ -98,10 +98,7 @@ class Views:
             confirmed="never" if contact_at is None else confirmed(contact_at, now),
             cache_problem=snapshot.cache_problem,
             problem_count=len(problems),
-            problems=[
-                PolicyProblem(one.policy_id, one.policy_name, one.place, one.code.value, one.message)
-                for one in problems[:MOST_PROBLEMS]
-            ],
+            problems=problems[:MOST_PROBLEMS],
             instance=config.instance,
             profile=f"{config.profile.name}: {config.profile.title}",
             enforcement=str(config.enforcement),
