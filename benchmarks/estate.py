@@ -30,12 +30,12 @@ NOT_FAILED = (ExitCode.OK, ExitCode.NO)
 def questions(estate: Path) -> Iterator[list[str]]:
     """Yield the commands, without their files."""
     users = sorted(json.loads((estate / "users.json").read_bytes())["userGroupMapping"])
-    yield ["explain", users[0], "namespace.get", "namespace:sales"]
-    yield ["who", "namespace:sales"]
-    yield ["who", "dataset:sales.*", "--access", "read"]
-    yield ["what", users[0]]
-    yield ["path", users[0], "dataset:sales.orders"]
-    yield ["matrix", "sales"]
+    yield ["check", "--why", users[0], "namespace.get", "namespace:sales"]
+    yield ["access", "--entity", "namespace:sales"]
+    yield ["access", "--entity", "dataset:sales.*", "--access", "read"]
+    yield ["access", "--user", users[0]]
+    yield ["access", "--user", users[0], "--entity", "dataset:sales.orders", "--ways"]
+    yield ["access", "--entity", "namespace:sales", "--format", "matrix"]
     yield ["policies", "lint", "--propose", "--inventory", str(estate / "inventory.jsonl")]
 
 
@@ -74,7 +74,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         estate = Path(directory)
         subprocess.run([sys.executable, str(SCRIPT), directory, "--days", "1"], check=True, stdout=subprocess.DEVNULL)
-        asked(["explain", "someone", "namespace.get", "namespace:sales"], estate)  # imports
+        asked(["check", "--why", "someone", "namespace.get", "namespace:sales"], estate)  # imports
         basis = 0.0
         for words in questions(estate):
             taken, document = min((asked(words, estate) for _ in range(3)), key=lambda one: one[0])

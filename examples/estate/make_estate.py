@@ -35,7 +35,7 @@ def write_estate(directory: Path, made: Company, *, until: date, days: int, seed
     (directory / "audit").mkdir(parents=True, exist_ok=True)
     documents = {"policies": made.policies, "roles": made.roles, "tags": made.tags, "users": made.users}
     for name, document in documents.items():
-        text = msgspec.json.format(msgspec.json.encode(document), indent=1)
+        text = msgspec.json.encode(document).replace(b'},{"id":', b'},\n{"id":')  # a policy per line
         (directory / f"{name}.json").write_bytes(text + b"\n")
     header = {"v": 1, "instance": INSTANCE, "taken": f"{until.isoformat()}T00:00:00Z"}
     _write_lines(directory / "inventory.jsonl", [header, *({"type": e.type, "parts": e.parts} for e in made.entities)])

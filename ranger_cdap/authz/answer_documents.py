@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import to_builtins
+
 from ranger_cdap.authz.explanation import Explanation, changes
+from ranger_cdap.authz.known_names import UnknownName
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer, Missing
 from ranger_cdap.cdap.requirements import requirement_sentences
@@ -17,8 +20,13 @@ def verdict(answer: Answer) -> str:
     return "allowed" if answer.allowed else "undecided" if answer.undecided else "denied"
 
 
-def as_document(answer: Answer, lacked: Sequence[Missing] | None = None) -> dict[str, object]:
-    """Return the answer as a JSON document; with `cdap_asks`, if it is known what CDAP's own checks also need."""
+def as_document(
+    answer: Answer, lacked: Sequence[Missing] | None = None, unknown: Sequence[UnknownName] | None = None
+) -> dict[str, object]:
+    """Return the answer as a JSON document; with `cdap_asks`, if it is known what CDAP's own checks also need.
+
+    It has `unknown`, if the names in the question were looked up.
+    """
     return {
         "allowed": answer.allowed,
         "enforced": answer.enforced,
@@ -33,6 +41,7 @@ def as_document(answer: Answer, lacked: Sequence[Missing] | None = None) -> dict
         "missing": list(map(_missing, answer.missing)),
         **({} if lacked is None else {"cdap_asks": list(map(_missing, lacked))}),
         "policies": answer.policy_ids,
+        **({} if unknown is None else {"unknown": to_builtins(unknown)}),
     }
 
 
@@ -42,10 +51,11 @@ def explanation_document(
     decisive: list[Explanation],
     index: PolicyIndex,
     lacked: Sequence[Missing] | None,
+    unknown: Sequence[UnknownName],
 ) -> dict[str, object]:
     """Return an answer with the explanation of each privilege, and the changes that would reverse it."""
     return {
-        **as_document(answer, lacked),
+        **as_document(answer, lacked, unknown),
         "alternatives": [[_reason(explanation, index) for explanation in alternative] for alternative in tried],
         "changes": changes(answer, decisive)[1],
     }

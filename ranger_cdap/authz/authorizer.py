@@ -125,7 +125,7 @@ class Authorizer(Closing):
             InvalidInput: as `check`, for any of them; then none is answered.
         """
         profile = self.decider.config.profile
-        rows = [(profile.operation(operation), entity) for operation, entity in questions]
+        rows = [(profile.operation(operation, entity.type), entity) for operation, entity in questions]
         return self.decider.check_rows(user, groups, rows, context=context, client_ip=client_ip)
 
     def explain(
@@ -142,7 +142,7 @@ class Authorizer(Closing):
         Raises:
             InvalidInput: as `check`.
         """
-        row = self.decider.config.profile.operation(operation)
+        row = self.decider.config.profile.operation(operation, entity.type)
         return self.decider.evaluate_rows(user, groups, [(row, entity)], context=context)[0]
 
     def partition(self, user: str, groups: Collection[str], operation: str, entities: Iterable[EntityId]) -> Partition:
@@ -168,7 +168,9 @@ class Authorizer(Closing):
             InvalidInput: as `check`.
         """
         config = self.decider.config
-        return plan(config.profile.operation(operation), entity, user, config.with_master(context), config.options)
+        return plan(
+            config.profile.operation(operation, entity.type), entity, user, config.with_master(context), config.options
+        )
 
     def visible(self, user: str, groups: Collection[str], entities: Iterable[EntityId]) -> list[EntityId]:
         """Return the entities on which, or below which, the user has any privilege, in the order given; not audited.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, Self
 
 import msgspec
@@ -76,15 +77,18 @@ class PolicyIndex:
     groups_in_roles: frozenset[str] = frozenset()
     tag_service: str = ""
     component: str = ""
-    stored_users: frozenset[str] | None = None
+    users: UserStore | None = None
     privileged: Privileged = field(default_factory=lambda: privileged(EngineOptions(), {}))
     tagged_resources: Sequence[Mapping[str, PolicyResource]] = ()
 
+    @staticmethod
+    def of(documents: Documents | None) -> PolicyIndex:
+        """Return the index of the documents, that of the last ones again; an empty one without documents."""
+        return PolicyIndex() if documents is None else _last_index(documents)
+
     @classmethod
-    def of(cls, documents: Documents | None) -> Self:
-        """Return the index of the documents; an empty one without documents."""
-        if documents is None:
-            return cls()
+    def made(cls, documents: Documents) -> Self:
+        """Return the index of the documents."""
         download = decode_service_policies(b"".join(pieces(documents.policies)))
         found = {policy.id: policy for policy in readable_policies(download) if policy.id is not None}
         definition = download.service_def
@@ -99,7 +103,7 @@ class PolicyIndex:
             groups_in_roles=groups,
             tag_service=linked.service_name if linked else "",
             component=definition.name if definition else "",
-            stored_users=None if store is None else users_of(decode_user_store(store)),
+            users=None if store is None else decode_user_store(store),
             privileged=privileged(EngineOptions(), download.service_config),
             tagged_resources=_tagged(documents),
         )
@@ -114,11 +118,6 @@ class PolicyIndex:
             for level in resources.values()
             for value in level.values
         )
-
-    def lacks_user(self, user: str) -> bool:
-        """Return true if Ranger's users are known, and neither they nor policies and roles name this one."""
-        is_known = self.stored_users is None or user in self.stored_users or bool(self.roles.of(user, ()))
-        return not is_known and all(user not in item.users for one in self.policies.values() for item in one.items())
 
     def tagged(self, policy_id: int) -> TagPolicy:
         """Return the tags that a tag policy is about; empty for other policies."""
@@ -162,6 +161,11 @@ class PolicyIndex:
             for number, item in enumerate(items, 1)
             if _speaks_of(item, user, groups, roles) and not implied(item.accesses, more).isdisjoint(wanted)
         ]
+
+
+@lru_cache(maxsize=1)
+def _last_index(documents: Documents) -> PolicyIndex:
+    return PolicyIndex.made(documents)
 
 
 def _tagged(documents: Documents) -> tuple[Mapping[str, PolicyResource], ...]:

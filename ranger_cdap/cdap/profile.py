@@ -107,10 +107,11 @@ class Profile:
     core: Mapping[str, Operation]
     _core_rows: dict[str, Operation] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def operation(self, name: str) -> Operation:
+    def operation(self, name: str, entity: str = "") -> Operation:
         """Return the row `<entity type>.<operation>`, by this name or a synonym, or the core policy of that operation.
 
-        A row of `checks.toml` takes the place of the core policy where no requirement document covers an operation.
+        A row of `checks.toml` takes the place of the core policy where no requirement document covers an operation. For
+        an operation on an `entity` of a type, those of that type are suggested.
 
         Raises:
             UnknownEntityType: the part before the dot is not an entity type.
@@ -124,9 +125,14 @@ class Profile:
             return row
         if parent and (core := self.core.get(verb)):
             return self._core_rows.setdefault(name, replace(core, name=name, entity=kind))
-        known = dict.fromkeys((*self.rows, *uncovered_rows()) if dot else self.rows)
-        known |= dict.fromkeys(f"{kind}.{verb}" for verb in self.core if parent)
-        raise UnknownOperation(f"profile `{self.name}` has no operation `{name}`{suggestion(name, known)}")
+        known = dict.fromkeys((*self.rows, *uncovered_rows()) if dot or entity else self.rows)
+        known |= dict.fromkeys(f"{entity or kind}.{verb}" for verb in self.core if entity or parent)
+        hint = suggestion(name, known)
+        if own := [one for one in known if entity and one.startswith(f"{entity}.")]:
+            meant = f"{entity}.{verb or kind}"
+            near = suggestion(verb or kind, [one.partition(".")[2] for one in own], prefix=f"{entity}.")
+            hint = f"; did you mean `{meant}`?" if meant in own else near or f"; known are {', '.join(own)}"
+        raise UnknownOperation(f"profile `{self.name}` has no operation `{name}`{hint}")
 
     def resultant(self, kind: str) -> tuple[str, ...]:
         """Return Ranger's access types that the creator of such an entity gets; empty for none.

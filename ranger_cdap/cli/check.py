@@ -8,7 +8,9 @@ import click
 
 from ranger_cdap.authz.answer_documents import as_document
 from ranger_cdap.authz.explanation import Explainer
+from ranger_cdap.authz.known_names import KnownNames, UnknownName
 from ranger_cdap.authz.lacked_privileges import lacked_privileges
+from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer, Missing, denied
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.check_text import print_answer, print_explanation, unknown_checks
@@ -70,6 +72,11 @@ def check(
         with authorizer_by(invocation, files) as authorizer:
             decide = authorizer.explain if why else authorizer.check
             answer = decide(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context)
+            index = PolicyIndex.of(authorizer.snapshot.documents)
+            row = authorizer.decider.config.profile.operation(asked.operation)
+            names = KnownNames.of(authorizer, index)
+            unknown = names.unknown_in(row, asked.user, asked.groups, asked.entity, asked.context)
+            invocation.warn_of(unknown)
             more = lacked_privileges(authorizer.decider, answer, asked.groups, asked.context)
             lacked = (
                 [Missing(e.person, e.actions, e.entity, e.capacity) for e in more.alternatives[0]]
@@ -77,9 +84,10 @@ def check(
                 else None
             )
             if not why:
-                _show(invocation, answer, lacked)
+                _show(invocation, answer, lacked, unknown)
             elif answer.ready:
-                print_explanation(invocation, answer, Explainer(authorizer, answer, asked.groups), lacked)
+                explainer = Explainer(authorizer, answer, asked.groups)
+                print_explanation(invocation, answer, explainer, lacked, unknown)
             for note in unknown_checks(more):
                 invocation.messages.print(f"note: {note}")
     if not answer.ready:
@@ -87,9 +95,14 @@ def check(
     context.exit(ExitCode.OK if answer.allowed else ExitCode.NOT_READY if answer.undecided else ExitCode.NO)
 
 
-def _show(invocation: Invocation, answer: Answer, lacked: Sequence[Missing] | None = None) -> None:
+def _show(
+    invocation: Invocation,
+    answer: Answer,
+    lacked: Sequence[Missing] | None = None,
+    unknown: Sequence[UnknownName] | None = None,
+) -> None:
     if invocation.as_json:
-        invocation.print_json(as_document(answer, lacked))
+        invocation.print_json(as_document(answer, lacked, unknown))
     elif answer.ready:
         print_answer(invocation, answer, lacked)
 

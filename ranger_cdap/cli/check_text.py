@@ -9,6 +9,7 @@ from rich.tree import Tree
 from ranger_cdap.authz.answer_documents import explanation_document, verdict
 from ranger_cdap.authz.denial_text import denial_by
 from ranger_cdap.authz.explanation import Explainer, Explanation, changes
+from ranger_cdap.authz.known_names import UnknownName
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.additional_privileges import AdditionalPrivileges
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, Missing
@@ -16,7 +17,6 @@ from ranger_cdap.cdap.context import CAPACITIES
 from ranger_cdap.cdap.requirements import with_sentence
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.engine import Problem
-from ranger_cdap.errors import suggestion
 from ranger_cdap.ranger_model.policy import policy_text
 
 _STYLES = {True: "green", False: "red"}
@@ -38,18 +38,18 @@ def print_answer(invocation: Invocation, answer: Answer, lacked: Sequence[Missin
 
 
 def print_explanation(
-    invocation: Invocation, answer: Answer, explainer: Explainer, lacked: Sequence[Missing] | None
+    invocation: Invocation,
+    answer: Answer,
+    explainer: Explainer,
+    lacked: Sequence[Missing] | None,
+    unknown: Sequence[UnknownName],
 ) -> None:
-    """Print every privilege that was evaluated, with its reasons; problems and unknown users as messages."""
+    """Print every privilege that was evaluated, with its reasons; problems as messages."""
     tried = [[explainer.of(examined) for examined in alternative] for alternative in answer.alternatives]
     decisive = [explainer.of(examined) for examined in answer.decided_by]
     _warn(invocation, explainer.problems, [explanation for alternative in tried for explanation in alternative])
-    for person in dict.fromkeys(e.person for alternative in answer.alternatives for e in alternative):
-        if explainer.index.lacks_user(person):
-            near = suggestion(person, explainer.index.stored_users or ())
-            invocation.messages.print(f"warning: Ranger knows no user `{person}`{near}")
     if invocation.as_json:
-        invocation.print_json(explanation_document(answer, tried, decisive, explainer.index, lacked))
+        invocation.print_json(explanation_document(answer, tried, decisive, explainer.index, lacked, unknown))
     else:
         tree = _tree(answer, tried, decisive, explainer.index)
         for missing in lacked or ():

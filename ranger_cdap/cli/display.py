@@ -17,12 +17,12 @@ def visible(text: str, keep: str = "\n\t") -> str:
 
 
 @cache
-def page_template(package: str, name: str) -> jinja2.Template:
-    """Return a template below `templates/` of a package; a value that is missing is an error."""
+def page_template(name: str, *packages: str) -> jinja2.Template:
+    """Return a template below `templates/` of the first package that has it; a value that is missing is an error."""
     import jinja2  # here, because many commands import this module, and few write a page
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader(package),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(package) for package in packages]),
         autoescape=True,
         finalize=_shown,
         undefined=jinja2.StrictUndefined,

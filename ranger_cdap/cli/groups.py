@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
+from msgspec import to_builtins
 
 from ranger_cdap.authz.groups import GroupResolver
+from ranger_cdap.authz.known_names import KnownNames
+from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.authz.user_groups import SourceAnswer, groups_by_source
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
@@ -37,11 +40,14 @@ def groups_command(context: click.Context, invocation: Invocation, user: str, fi
         answers = list(groups_by_source(authorizer, invocation.settings, user))
         resolver = GroupResolver.of(authorizer.snapshot, authorizer.decider.group_hook)
         membership = resolver.membership(user)
+        unknown = KnownNames.of(authorizer, PolicyIndex.of(authorizer.snapshot.documents)).unknown((user,), ())
+    invocation.warn_of(unknown)
     if invocation.as_json:
         invocation.print_json(
             {
                 "user": user,
                 "known": membership.known,
+                "unknown": to_builtins(unknown),
                 "groups": sorted(membership.groups),
                 "sources": [
                     {

@@ -13,6 +13,7 @@ from typing import Any
 import click
 import pluggy
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -23,6 +24,7 @@ from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.http.json_log import JsonLines, TextLines, log_lines
 
 PIPE_WIDTH = 1000
+_WIDEST = 1_000_000
 FIRST = 50
 """Rows of each kind that commands print of an answer that grows with the ledger."""
 
@@ -137,12 +139,19 @@ class Invocation:
                 self.console.print(str(line))
 
     def print_table(self, columns: list[str], rows: list[list[str]]) -> None:
-        """Print a table for people; outside a terminal it is as wide as necessary, without trailing blanks."""
+        """Print a table for people, without trailing blanks outside a terminal.
+
+        One that is wider than the terminal is printed as cards, `label: value` by line, so that no name is broken.
+        """
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in columns:
             table.add_column(column, overflow="fold")
         for row in rows:
             table.add_row(*row)
+        if _extent(self.console, table).maximum > self.console.width:
+            for line in _cards(columns, rows):
+                self.console.print(line)
+            return
         if self.console.is_terminal:
             self.console.print(table)
             return
@@ -170,9 +179,32 @@ class Invocation:
             self.console.print(f"and {', '.join(left)}: `--all` prints them")
         return found.total()
 
+    def warn_of(self, unknown: Iterable[object]) -> None:
+        """Print that names are not known; the answer is given all the same."""
+        for each in unknown:
+            self.messages.print(f"warning: {each}")
+
     def print_tree(self, tree: Tree) -> None:
-        """Print a tree for people; on a terminal long lines are wrapped, and none is cut."""
-        self.console.print(tree, soft_wrap=False)
+        """Print a tree for people; on a terminal long lines are wrapped, and no name is broken."""
+        width = self.console.width
+        self.console.width = max(width, _extent(self.console, tree).minimum)
+        self.console.print(tree, soft_wrap=False, crop=False)
+        self.console.width = width
+
+
+def _extent(console: Console, printed: Table | Tree) -> Measurement:
+    """Return the columns that it needs so that no word is broken, and those so that no line is wrapped."""
+    return Measurement.get(console, console.options.update(width=_WIDEST), printed)
+
+
+def _cards(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the rows as lines `label: value`, without empty values, and an empty line between two rows."""
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        for label, value in zip(columns, row, strict=True):
+            if value:
+                yield f"{label}: " * bool(label) + value.replace("\n", "\n  ")
 
 
 def _lines(value: Any) -> Iterator[str]:

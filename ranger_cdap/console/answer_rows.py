@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from ranger_cdap.authz.explanation import Explanation
+from ranger_cdap.authz.known_names import UnknownName
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.engine import Problem
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.questions.access_holders import AccessHolder
 
@@ -22,6 +24,7 @@ class AskAnswer(msgspec.Struct, frozen=True):
     alternatives: Sequence[Sequence[Explanation]]
     changes: Sequence[str]
     index: PolicyIndex
+    unknown: Sequence[UnknownName]
 
 
 class WhoAnswer(msgspec.Struct, frozen=True):
@@ -31,19 +34,21 @@ class WhoAnswer(msgspec.Struct, frozen=True):
     accesses: Sequence[str]
     index: PolicyIndex
     notes: Sequence[str]
+    unknown: Sequence[UnknownName]
     holders: Sequence[AccessHolder] = ()
     rows: Sequence[AccessRow] = ()
 
 
 class WhatAnswer(msgspec.Struct, frozen=True):
-    """All access of a user, and the access that denials and exceptions take away."""
+    """All access of a user, or by groups or a role alone, and the access that denials and exceptions take away."""
 
-    user: str
+    heading: str
     groups: Sequence[str]
     roles: Sequence[str]
     allowed: Sequence[AccessRow]
     denied: Sequence[AccessRow]
     notes: Sequence[str]
+    unknown: Sequence[UnknownName]
 
 
 class ImpactAnswer(msgspec.Struct, frozen=True):
@@ -58,16 +63,6 @@ class ImpactAnswer(msgspec.Struct, frozen=True):
         return [row for row in self.rows if row.gained is gained]
 
 
-class PolicyProblem(msgspec.Struct, frozen=True):
-    """A problem with a policy, or with a whole set."""
-
-    policy_id: int | None
-    policy_name: str
-    place: str
-    code: str
-    message: str
-
-
 class StatusAnswer(msgspec.Struct, frozen=True):
     """The policies, how fresh they are and what is wrong with them, and the configuration of decisions."""
 
@@ -79,7 +74,7 @@ class StatusAnswer(msgspec.Struct, frozen=True):
     confirmed: str
     cache_problem: str
     problem_count: int
-    problems: list[PolicyProblem]
+    problems: Sequence[Problem]
     instance: str
     profile: str
     enforcement: str

@@ -6,18 +6,22 @@ Each function returns None if the form has a problem, which is then in the form.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 from typing import Final
 
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.decider import NOTHING_ELSE
 from ranger_cdap.authz.explanation import Explainer, changes
+from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.console.answer_rows import AskAnswer, ImpactAnswer, WhatAnswer, WhoAnswer
 from ranger_cdap.console.forms import ConsoleForm, asked_holders, asked_matrix, asked_operation, asked_user
 from ranger_cdap.console.uploads import UploadedFile
 from ranger_cdap.engine import PolicyEngine
+from ranger_cdap.engine.view import ANONYMOUS_USER
 from ranger_cdap.errors import InvalidInput, NotReady, PolicySetError
 from ranger_cdap.ranger.changes.saved_policy import saved_download
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
@@ -28,6 +32,7 @@ from ranger_cdap.tools.analysis.example_request import ExampleRequest
 from ranger_cdap.tools.analysis.impact import impact
 from ranger_cdap.tools.analysis.impact_rows import impact_rows
 from ranger_cdap.tools.analysis.row_text import Spelling
+from ranger_cdap.tools.analysis.subject import Subject
 from ranger_cdap.tools.questions.access_holders import access_holders
 from ranger_cdap.tools.questions.effective_access import reached
 from ranger_cdap.tools.questions.entity_spelling import entity_spelling
@@ -54,7 +59,10 @@ def _explained(form: ConsoleForm, authorizer: Authorizer, groups: list[str], ent
     reasons = Explainer(authorizer, answer, groups)
     tried = [[reasons.of(examined) for examined in alternative] for alternative in answer.alternatives]
     _, reversing = changes(answer, [reasons.of(examined) for examined in answer.decided_by])
-    return AskAnswer(answer, tried, reversing, reasons.index)
+    row = authorizer.decider.config.profile.operation(form.typed["operation"])
+    names = KnownNames.of(authorizer, reasons.index)
+    unknown = names.unknown_in(row, form.typed["user"], groups, entity, NOTHING_ELSE)
+    return AskAnswer(answer, tried, reversing, reasons.index, unknown)
 
 
 def who_answer(form: ConsoleForm, authorizer: Authorizer) -> WhoAnswer | None:
@@ -68,11 +76,12 @@ def who_answer(form: ConsoleForm, authorizer: Authorizer) -> WhoAnswer | None:
     if asked is None:
         return None
     entity, accesses = asked
+    unknown = view.names.unknown((), (), [entity])
     if isinstance(entity, EntityPattern):
         found = reached(view, accesses, pattern=entity)
-        return WhoAnswer(entity, accesses, view.index, (*found.errors, *view.notes), rows=found.allowed)
+        return WhoAnswer(entity, accesses, view.index, (*found.errors, *view.notes), unknown, rows=found.allowed)
     holders = tuple(access_holders(authorizer, entity, view.index))
-    return WhoAnswer(entity, accesses, view.index, view.notes, holders=holders)
+    return WhoAnswer(entity, accesses, view.index, view.notes, unknown, holders=holders)
 
 
 def what_answer(form: ConsoleForm, authorizer: Authorizer) -> WhatAnswer | None:
@@ -86,15 +95,23 @@ def what_answer(form: ConsoleForm, authorizer: Authorizer) -> WhatAnswer | None:
     if asked is None:
         return None
     groups, accesses = asked
-    known = KnownUser.of(authorizer, view, form.typed["user"], groups)
-    found, subject = reached(view, accesses, known), known.subject
+    user, role = form.typed["user"], form.typed["role"]
+    if user:
+        known = KnownUser.of(authorizer, view, user, groups)
+    else:
+        known = KnownUser(Subject(ANONYMOUS_USER, frozenset(groups)), ())
+    subject, roles = known.subject, view.engine.view.roles
+    held = roles.of(subject.user, subject.groups) | (roles.containing(role) if role else frozenset())
+    known = replace(known, subject=replace(subject, roles=held))
+    found = reached(view, accesses, known)
     return WhatAnswer(
-        str(subject.user),
+        str(subject.user) if user else f"role {role}" if role else f"group {', '.join(groups)}",
         sorted(subject.groups),
-        sorted(view.engine.view.roles.of(subject.user, subject.groups)),
+        sorted(held),
         found.allowed,
         found.denied,
         (*found.errors, *known.notes, *view.notes),
+        view.names.unknown([user] if user else (), groups, roles=[role] if role else ()),
     )
 
 
@@ -107,8 +124,9 @@ def matrix_answer(form: ConsoleForm, authorizer: Authorizer) -> NamespaceMatrix 
     asked = asked_matrix(form)
     if asked is None:
         return None
-    found = partial(namespace_matrix, users=asked.users, groups=asked.groups, kinds=asked.types)
-    return form.parsed("namespace", lambda: found(authorizer, asked.namespace, now=authorizer.decider.now()))
+    namespace, more = asked
+    found = partial(namespace_matrix, users=more["users"], groups=more["groups"], kinds=more["types"])
+    return form.parsed("namespace", lambda: found(authorizer, namespace, now=authorizer.decider.now()))
 
 
 def impact_answer(form: ConsoleForm, authorizer: Authorizer, file: UploadedFile) -> ImpactAnswer | None:

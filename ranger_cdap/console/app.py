@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -13,12 +13,14 @@ from starlette.types import ASGIApp
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.config import AuditSettings, ServiceSettings, Settings, addresses
-from ranger_cdap.console.forms import ConsoleView
-from ranger_cdap.console.pages import MAX_FILE, PATHS, STYLE, html_error
+from ranger_cdap.console.forms import PATHS, ConsoleView
+from ranger_cdap.console.pages import MAX_FILE, STYLE, html_error
+from ranger_cdap.console.playground import ExampleQuestion
 from ranger_cdap.console.questions import MAX_SECONDS, Questions
+from ranger_cdap.console.uploads import refuse_other_sites
 from ranger_cdap.console.views import Views
 from ranger_cdap.service.http.callers import Caller, CallerRole, Callers
-from ranger_cdap.service.http.endpoint import Endpoint, Router
+from ranger_cdap.service.http.endpoint import Endpoint, Router, sent_once
 from ranger_cdap.service.http.limits import ServiceLimits
 from ranger_cdap.service.http.metrics import ServiceMetrics
 from ranger_cdap.service.http.reply import Reply
@@ -33,10 +35,11 @@ LIMITS: Final = ServiceLimits(body=MAX_FILE, request_seconds=60.0)
 
 
 class Console:
-    """Console of the settings, which must be closed.
+    """Console of the settings, which must be closed; with `fixed`, by the policies of another authorizer.
 
     It listens on `service.host` and `service.port`. `must_start_again` becomes true when a question takes too long:
-    `run` then returns, and only a new process ends what is still computed.
+    `run` then returns, and only a new process ends what is still computed. With `is_open` no one signs in, and no page
+    of another site can use it; `examples` are questions for the first page.
 
     Raises:
         InvalidInput: a setting is not usable.
@@ -44,20 +47,31 @@ class Console:
         ServerError: the port is taken.
     """
 
-    def __init__(self, settings: Settings, *, ranger_ui: str = "", refresh_in_background: bool = True) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        fixed: Authorizer | None = None,
+        *,
+        is_open: bool = False,
+        examples: Sequence[ExampleQuestion] = (),
+    ) -> None:
         self.must_start_again = False
         callers = Callers.of(settings.service)
         self._server = HttpServer(settings.service, LIMITS, option="--listen")
         try:
             # Nothing is audited, and the audit files belong to the decision service.
             unaudited = replace(settings, audit=AuditSettings(sinks=()))
-            self.authorizer = Authorizer.open(unaudited, refresh_in_background=refresh_in_background)
+            self.authorizer = fixed or Authorizer.open(unaudited)
         except BaseException:
             self._server.stop()
             raise
-        ui = (ranger_ui or next(iter(addresses(settings.ranger.url)), "")).rstrip("/")
+        ui = "" if is_open else next(iter(addresses(settings.ranger.url)), "").rstrip("/")
+        questions = Questions(self._start_again, MAX_SECONDS)
         self._app = create_app(
-            settings.service, callers, Views(self.authorizer, settings, ui, Questions(self._start_again, MAX_SECONDS))
+            settings.service,
+            callers,
+            Views(self.authorizer, settings, ui, questions, examples),
+            frozenset() if is_open else ROLES,
         )
 
     @property
@@ -79,13 +93,15 @@ class Console:
         self.authorizer.close()
 
 
-def create_app(service: ServiceSettings, callers: Callers, views: Views) -> ASGIApp:
-    """Return the application with a page for each view."""
+def create_app(
+    service: ServiceSettings, callers: Callers, views: Views, roles: frozenset[CallerRole] = ROLES
+) -> ASGIApp:
+    """Return the application with a page for each view, for callers with one of the roles; without roles for anyone."""
     shares = Shares(service, LIMITS)
     pages: dict[str, _Page] = {path: partial(views.page, view) for view, path in PATHS.items()}
     pages[STYLE] = views.style
     paths: dict[str, dict[str, Endpoint]] = {
-        path: {"GET": _PageEndpoint(path, ROLES, callers, shares, page, error=html_error)}
+        path: {"GET": _PageEndpoint(path, roles, callers, shares, page, error=html_error)}
         for path, page in pages.items()
     }
     impact = paths[PATHS[ConsoleView.IMPACT]]
@@ -108,5 +124,7 @@ class _PageEndpoint(Endpoint):
     page: _Page
 
     async def answer(self, request: Request, caller: Caller) -> Reply:
-        """Return the page."""
+        """Return the page; without sign-in only to a browser that no other site sent here."""
+        if not self.roles:
+            refuse_other_sites(sent_once(request.headers), own_without_proof=request.method in ("GET", "HEAD"))
         return await self.page(request, caller)

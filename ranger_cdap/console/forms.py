@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import Final, TypeVar
 
+from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types, parse_entity
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.profile import Profile
@@ -19,6 +20,9 @@ _Parsed = TypeVar("_Parsed")
 
 LONGEST: Final = 1_000
 MOST_NAMES: Final = 100
+MOST_SUGGESTIONS: Final = 1_000
+"""Names of a kind that a page offers: a browser shows the fitting ones."""
+_SUGGESTED: Final = ("users", "groups", "roles", "namespaces", "entities")
 
 
 class ConsoleView(StrEnum):
@@ -32,6 +36,11 @@ class ConsoleView(StrEnum):
     STATUS = "status"
 
 
+PATHS: Final[Mapping[ConsoleView, str]] = {
+    view: f"/{view}" if view is not ConsoleView.ASK else "/" for view in ConsoleView
+}
+
+
 @dataclass(frozen=True, slots=True)
 class FormField:
     """A field; `missing` is the problem if it is empty, if it must not be; `options` names a list to choose from."""
@@ -43,11 +52,14 @@ class FormField:
     options: str = ""
 
 
-_USER: Final = FormField("user", "User", "as CDAP names the user, like alice", "enter a user name, as CDAP has it")
+_USER: Final = FormField(
+    "user", "User", "as CDAP names the user, like alice", "enter a user name, as CDAP has it", "users"
+)
 _GROUPS: Final = FormField(
     "groups",
     "Groups (may be empty)",
     "separated by commas; groups known to Ranger are added",
+    options="groups",
 )
 _ACCESS: Final = FormField(
     "access",
@@ -71,6 +83,7 @@ FIELDS: Final[Mapping[ConsoleView, Sequence[FormField]]] = {
             "Entity",
             "type:name, like dataset:ns1.purchases",
             "enter an entity as type:name, like `dataset:ns1.purchases`",
+            "entities",
         ),
     ),
     ConsoleView.WHO: (
@@ -79,12 +92,18 @@ FIELDS: Final[Mapping[ConsoleView, Sequence[FormField]]] = {
             "Entity or pattern",
             "type:name, like dataset:ns1.purchases or dataset:ns1.sales*",
             "enter an entity as type:name, like `dataset:ns1.purchases`",
+            "entities",
         ),
         _ACCESS,
     ),
-    ConsoleView.WHAT: (_USER, _GROUPS, _ACCESS),
+    ConsoleView.WHAT: (
+        replace(_USER, missing=""),
+        _GROUPS,
+        FormField("role", "Role (may be empty)", "a role in addition to those of the user", options="roles"),
+        _ACCESS,
+    ),
     ConsoleView.MATRIX: (
-        FormField("namespace", "Namespace", "like ns1", "enter a namespace, like `ns1`"),
+        FormField("namespace", "Namespace", "like ns1", "enter a namespace, like `ns1`", "namespaces"),
         FormField(
             "types",
             "Entity types (all if empty)",
@@ -95,11 +114,13 @@ FIELDS: Final[Mapping[ConsoleView, Sequence[FormField]]] = {
             "users",
             "Further users (may be empty)",
             "separated by commas; those that policies name are there",
+            options="users",
         ),
         FormField(
             "groups",
             "Further groups (may be empty)",
             "separated by commas; those that policies name are there",
+            options="groups",
         ),
     ),
     ConsoleView.IMPACT: (_ACCESS,),
@@ -153,9 +174,10 @@ def blank(view: ConsoleView) -> ConsoleForm:
 
 def asked_operation(form: ConsoleForm, profile: Profile) -> tuple[list[str], EntityId] | None:
     """Return the groups and the entity of a permission check; None if the form has a problem."""
-    form.parsed("operation", lambda: profile.operation(form.typed["operation"]))
-    groups = form.parsed("groups", lambda: form.names("groups"))
     entity = form.parsed("entity", lambda: parse_entity(form.typed["entity"]))
+    kind = "" if entity is None else entity.type
+    form.parsed("operation", lambda: profile.operation(form.typed["operation"], kind))
+    groups = form.parsed("groups", lambda: form.names("groups"))
     return None if form.problems or groups is None or entity is None else (groups, entity)
 
 
@@ -168,29 +190,22 @@ def asked_holders(form: ConsoleForm, engine: PolicyEngine) -> tuple[EntityId | E
 
 def asked_user(form: ConsoleForm, engine: PolicyEngine) -> tuple[list[str], tuple[str, ...]] | None:
     """Return the groups and the access types; None if the form has a problem."""
+    if not any(form.typed[name] for name in ("user", "groups", "role")):
+        form.problems["user"] = _USER.missing
     accesses = _accesses(form, engine)
     groups = form.parsed("groups", lambda: form.names("groups"))
     return None if form.problems or groups is None or accesses is None else (groups, accesses)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedMatrix:
-    """A namespace, the types of entities, and users and groups to add."""
-
-    namespace: EntityId
-    types: tuple[str, ...]
-    users: tuple[str, ...]
-    groups: tuple[str, ...]
-
-
-def asked_matrix(form: ConsoleForm) -> AskedMatrix | None:
-    """Return what the form asks for; None if it has a problem."""
-    types = form.parsed("types", lambda: _types(form.names("types")))
-    users, groups = (form.parsed(name, partial(form.names, name)) for name in ("users", "groups"))
+def asked_matrix(form: ConsoleForm) -> tuple[EntityId, dict[str, list[str]]] | None:
+    """Return the namespace, and the types of entities, users and groups by their fields; None if it has a problem."""
+    fields: Mapping[str, Callable[[], list[str]]] = {
+        "types": lambda: _types(form.names("types")),
+        **{name: partial(form.names, name) for name in ("users", "groups")},
+    }
+    found = {name: form.parsed(name, parse) or [] for name, parse in fields.items()}
     namespace = form.parsed("namespace", lambda: entity_id("namespace", [form.typed["namespace"]]))
-    if form.problems or namespace is None:
-        return None
-    return AskedMatrix(namespace, tuple(types or ()), tuple(users or ()), tuple(groups or ()))
+    return None if form.problems or namespace is None else (namespace, found)
 
 
 def _types(names: list[str]) -> list[str]:
@@ -206,13 +221,25 @@ def operations(profile: Profile) -> list[str]:
     return sorted({*profile.rows, *core})
 
 
-def options(profile: Profile, engine: PolicyEngine | None) -> Mapping[str, Sequence[str]]:
-    """Return the lists to choose from: operations, access types and entity types."""
+def options(profile: Profile, engine: PolicyEngine | None, names: KnownNames | None) -> Mapping[str, Sequence[str]]:
+    """Return the lists to choose from: operations, types, and the first of the known names of each kind."""
+    kinds: Mapping[str, Iterable[str]] = (
+        dict.fromkeys(_SUGGESTED, ())
+        if names is None
+        else {
+            "users": names.users,
+            "groups": names.groups,
+            "roles": names.roles,
+            "namespaces": names.namespaces,
+            "entities": set(names.entities()),
+        }
+    )
     accesses = (*(access.name for access in engine.service_def.access_types), ADMIN_ACCESS) if engine else ()
     return {
         "operations": operations(profile),
         "accesses": accesses,
         "types": [name for name in entity_types() if name != "instance"],
+        **{kind: sorted(found)[:MOST_SUGGESTIONS] for kind, found in kinds.items()},
     }
 
 

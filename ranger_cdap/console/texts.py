@@ -13,7 +13,6 @@ from ranger_cdap.console.answer_rows import AskAnswer, WhoAnswer
 from ranger_cdap.tools.analysis.row_text import SIDES
 from ranger_cdap.tools.questions.access_holders import AccessHolder
 from ranger_cdap.tools.questions.impact_text import limits  # noqa: F401 - templates call it
-from ranger_cdap.tools.questions.matrix import Matrix
 
 
 def item_place(item: ItemFound) -> str:
@@ -35,12 +34,6 @@ def lacked(asked: AskAnswer) -> Iterator[tuple[str, Explanation | None]]:
             each for each in evaluated if (each.examined.person, each.examined.actions, each.examined.entity) == wanted
         )
         yield str(one), next(found, None)
-
-
-def matrix_policies(found: Matrix) -> list[int]:
-    """Return the ids of the policies that decide in a matrix, sorted."""
-    marks = (mark for row in found.rows for cell in row for _, mark in cell.marks)
-    return sorted({mark.policy_id for mark in marks if mark.policy_id >= 0})
 
 
 @dataclass(frozen=True, slots=True)

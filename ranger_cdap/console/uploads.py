@@ -43,7 +43,7 @@ async def read_form(request: Request) -> tuple[UploadedFile, Mapping[str, str]]:
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Refused(415, f"the body must be a form with a file, with `Content-Type: {FORM}`")
-    _refuse_other_sites(sent_once(request.headers))
+    refuse_other_sites(sent_once(request.headers))
     parser = MultiPartParser(request.headers, request.stream(), max_files=1, max_fields=MOST_FIELDS)
     parser.spool_max_size = sys.maxsize  # in memory: nothing of a file is left behind
     try:
@@ -62,16 +62,23 @@ async def read_form(request: Request) -> tuple[UploadedFile, Mapping[str, str]]:
     return file, values
 
 
-def _refuse_other_sites(headers: Mapping[str, str]) -> None:
-    """Refuse a form that a page of another site sent: by `Sec-Fetch-Site`, and by `Origin` for browsers without it."""
-    site = headers.get("sec-fetch-site")
+def refuse_other_sites(headers: Mapping[str, str], *, own_without_proof: bool = False) -> None:
+    """Refuse what a page of another site sent: by `Sec-Fetch-Site`, and by `Origin` for browsers without it.
+
+    A request with neither is refused, unless `own_without_proof`: a browser that sends neither with a form is old.
+
+    Raises:
+        Refused: another site sent it (403).
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin", "")
     if site is not None:
         own = site in _OWN
+    elif own_without_proof and not origin:
+        own = True
     else:
-        origin = headers.get("origin", "")
         own = origin.startswith(("http://", "https://")) and _host(origin) == headers.get("host", "").lower()
     if not own:
-        raise Refused(403, "forms are accepted from pages of the console only")
+        raise Refused(403, "only pages of the console may send this; to open it, type its address")
 
 
 def _host(origin: str) -> str:

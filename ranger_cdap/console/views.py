@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -10,11 +11,14 @@ from typing import Final
 from starlette.requests import Request
 
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.known_names import KnownNames
+from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.config import Settings
-from ranger_cdap.console.answer_rows import PolicyProblem, StatusAnswer
+from ranger_cdap.console.answer_rows import StatusAnswer
 from ranger_cdap.console.answers import ask_answer, impact_answer, matrix_answer, what_answer, who_answer
 from ranger_cdap.console.forms import ConsoleForm, ConsoleView, blank, filled
 from ranger_cdap.console.pages import CSS, HTML, PageAnswer, PageContext, style, view_page
+from ranger_cdap.console.playground import ExampleQuestion
 from ranger_cdap.console.questions import Questions
 from ranger_cdap.console.uploads import UploadedFile, read_form
 from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
@@ -40,6 +44,7 @@ class Views:
     settings: Settings
     ranger_ui: str
     questions: Questions
+    examples: Sequence[ExampleQuestion] = ()
 
     async def style(self, _request: Request, _caller: Caller) -> Reply:
         """Return the style sheet of the pages."""
@@ -53,13 +58,15 @@ class Views:
             NotReady: there are no policies.
         """
         file, typed = UploadedFile(), dict(request.query_params)
+        if self.examples and view is ConsoleView.ASK and not typed:
+            typed = dict(self.examples[0].form)
         form = filled(view, typed)
         if request.method == "POST":
             file, values = await read_form(request)
             form = filled(view, {"access": "", **values})
         # All answers of one page are by the same policies.
         authorizer = Authorizer(self.authorizer.decider.pinned())
-        context = PageContext(caller.name, self.ranger_ui)
+        context = PageContext(caller.name, self.ranger_ui, self.examples)
         page = partial(self._page, authorizer, context, form or blank(view), file, form is not None)
         body = await self.questions.ask(caller.name, _COMMANDS[view], page) if form is not None else page()
         return Reply(400 if form is not None and form.problems else 200, body, HTML)
@@ -67,10 +74,12 @@ class Views:
     def _page(
         self, authorizer: Authorizer, context: PageContext, form: ConsoleForm, file: UploadedFile, is_asked: bool
     ) -> bytes:
+        documents = authorizer.snapshot.documents
         return view_page(
             form,
             context,
             authorizer.snapshot.engine,
+            names=KnownNames.of(authorizer, PolicyIndex.of(documents)) if documents else None,
             answer=_answer(authorizer, form, file) if is_asked else None,
             profile=authorizer.decider.config.profile,
             status=self.status(authorizer.snapshot, time.time()),
@@ -81,7 +90,7 @@ class Views:
         config, contact_at = self.authorizer.decider.config, snapshot.contact_at
         problems = snapshot.engine.problems if snapshot.engine is not None else ()
         return StatusAnswer(
-            service=self.settings.ranger.service,
+            service=snapshot.engine.service_name if snapshot.engine else self.settings.ranger.service,
             state=snapshot.state.value,
             decides=snapshot.state.decides,
             reason=snapshot.reason,
@@ -89,10 +98,7 @@ class Views:
             confirmed="never" if contact_at is None else confirmed(contact_at, now),
             cache_problem=snapshot.cache_problem,
             problem_count=len(problems),
-            problems=[
-                PolicyProblem(one.policy_id, one.policy_name, one.place, one.code.value, one.message)
-                for one in problems[:MOST_PROBLEMS]
-            ],
+            problems=problems[:MOST_PROBLEMS],
             instance=config.instance,
             profile=f"{config.profile.name}: {config.profile.title}",
             enforcement=str(config.enforcement),

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.tree import Tree
 
 from ranger_cdap.cli.invocation import FIRST, Invocation
@@ -41,6 +42,47 @@ def test_a_tree_loses_nothing_on_a_narrow_terminal(capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     assert [word for word in out.split() if word.startswith("word")] == words
     assert max(map(len, out.splitlines())) <= 30
+
+
+_NAMES = st.text("abc-_.*é漢", min_size=1, max_size=60)
+_CELLS = st.lists(_NAMES, min_size=1, max_size=4).map(" ".join) | st.just("")
+_TABLES = st.integers(1, 5).flatmap(
+    lambda count: st.tuples(
+        st.lists(_NAMES | st.just(""), min_size=count, max_size=count),
+        st.lists(st.lists(_CELLS, min_size=count, max_size=count), min_size=1, max_size=5),
+    )
+)
+
+
+@given(st.integers(40, 200), _TABLES, st.booleans())
+def test_no_name_is_broken_however_narrow_the_terminal_is(
+    width: int, table: tuple[list[str], list[list[str]]], is_terminal: bool
+) -> None:
+    """Each value of a table is on one line as a whole; lines of a table, not of cards, are within the width."""
+    columns, rows = table
+    invocation, out = Invocation(), io.StringIO()
+    invocation.console.file, invocation.console.width = out, width
+    invocation.console._force_terminal = is_terminal
+    invocation.console.no_color = True
+    with redirect_stdout(out):
+        invocation.print_table(columns, rows)
+    plain = re.sub("\x1b\\[[0-9;]*m", "", out.getvalue())
+    values, lines = [value for row in rows for value in row if value], plain.splitlines()
+    assert [value for value in values if value not in plain] == []
+    assert len(lines) == len(values) + len(rows) - 1 or max(map(cell_len, lines)) <= width
+
+
+@given(st.integers(40, 120), st.lists(_CELLS, min_size=1, max_size=6))
+def test_no_name_in_a_tree_is_broken(width: int, leaves: list[str]) -> None:
+    tree = top = Tree("root")
+    for leaf in leaves:
+        top = top.add(leaf)
+    invocation, out = Invocation(), io.StringIO()
+    invocation.console.file, invocation.console.width = out, width
+    invocation.print_tree(tree)
+    words = [word for leaf in leaves for word in leaf.split()]
+    assert [word for word in re.split(r"[\s│├└─]+", out.getvalue()) if word not in ("", "root")] == words
+    assert invocation.console.width == width
 
 
 def test_a_table_in_a_file_has_no_blanks_at_the_ends_of_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,8 @@ def test_every_answer_is_one_document(ranger: RangerAdmin, capsys: pytest.Captur
     assert answered(capsys, 2, "check", "bob", *GET[1:])["missing"]
     explained = answered(capsys, 0, "check", "--why", *GET)
     assert [one["policy"]["name"] for one in explained["alternatives"][0]] == ["kv"]
-    (alice,) = [row for row in answered(capsys, 0, "access", "--entity", "dataset:ns1.kv") if row["name"] == "alice"]
+    holders = answered(capsys, 0, "access", "--entity", "dataset:ns1.kv")["holders"]
+    (alice,) = [row for row in holders if row["name"] == "alice"]
     assert alice["accesses"]["read"]["policy"]["name"] == "kv"
     shown = answered(capsys, 0, "access", "--format", "matrix", "--entity", "namespace:ns1")
     assert [row["entity"] for row in shown["rows"]] == ["namespace:ns1", "dataset:ns1.kv"]

@@ -117,7 +117,7 @@ def test_an_export_is_as_good_as_a_download(
     Path("none.jsonl").write_text("")
 
     assert main(["access", "--entity", "namespace:ns1", "--policies", "all.json", "--json"]) == 0
-    (alice,) = (row for row in json.loads(capsys.readouterr().out) if row["name"] == "alice")
+    (alice,) = (row for row in json.loads(capsys.readouterr().out)["holders"] if row["name"] == "alice")
     assert alice["accesses"]["read"]["policy"] == {"id": 1, "name": "a", "zone": None}
     assert main(["policies", "lint", "--policies", "all.json"]) == 0
     assert main(["eval", "--requests", "none.jsonl", "--policies", "all.json"]) == 0

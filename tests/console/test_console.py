@@ -139,11 +139,12 @@ def texts_of(value: Any) -> Iterator[str]:
 def check(estate: Estate, world: ConsoleWorld, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     view, typed, command = QUESTIONS[name]
     printed = said([*command, *estate.arguments], capsys)
-    if isinstance(printed, dict) and view == "who":
-        printed = printed["allowed"]
+    unknown = {text for one in printed["unknown"] for text in (one["name"], *one["nearest"])}
+    if view == "who":
+        printed = printed["allowed" if "allowed" in printed else "holders"]
     page = look(world, view, **typed)
     assert page.status == 200, page.text
-    missing = {text for text in set(texts_of(printed)) if text and " ".join(text.split()) not in page.text}
+    missing = {text for text in {*texts_of(printed), *unknown} if text and " ".join(text.split()) not in page.text}
     if view == "who":
         missing -= {one["name"] for one in printed if not one.get("accesses")}
     if view == "ask":
@@ -380,6 +381,26 @@ def test_each_view_leads_to_all_others_and_says_where_one_is(world: ConsoleWorld
     assert "script" not in elements(page)
     labels = {a["for"] for tag, a in page.elements if tag == "label"}
     assert labels == {a["id"] for a in page.inputs().values()}
+
+
+def test_what_is_nowhere_is_a_page_that_leads_to_all_views(world: ConsoleWorld) -> None:
+    page = Page(world.ask("delegate", "GET", "/nowhere"))
+    assert page.status == 404
+    assert set(VIEWS) <= page.links.keys()
+
+
+@pytest.mark.parametrize(
+    ("alone", "user"), [({"groups": "etl"}, {"groups": "etl"}), ({"role": "ops"}, {"role": "ops"})]
+)
+def test_a_group_or_a_role_alone_has_what_a_user_has_by_it(
+    world: ConsoleWorld, folder: Path, alone: dict[str, str], user: dict[str, str]
+) -> None:
+    company(folder / "company").takes_effect(world)
+    found, same = look(world, "what", **alone), look(world, "what", user="newcomer", **alone)
+    assert (found.status, same.status) == (200, 200)
+    of_rows = [page.text.partition("Groups ")[2].partition("for example")[0] for page in (found, same)]
+    assert of_rows[0].partition("Allowed")[2] == of_rows[1].partition("Allowed")[2] != ""
+    assert "Unknown user newcomer" in same.text
 
 
 def test_a_policy_is_linked_in_each_view(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_it_answers_until_a_signal_ends_it_without_a_trace(
         assert running.said == f"listening on {running.url}\n"
         page = running.ask("delegate", "GET", WHO)
         assert page.status == 200
-        assert b"user alice" in page.body
+        assert b'user <a href="/what?user=alice">alice</a>' in page.body
         assert running.ask("enforce", "GET", WHO).status == 403
         assert running.ask(None, "GET", WHO).status == 401
         assert {running.ask("delegate", "GET", path).status for path in ("/health/live", "/metrics")} == {404}

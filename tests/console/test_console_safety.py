@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap import hookimpl
-from ranger_cdap.console.pages import PATHS, STYLE
+from ranger_cdap.console.forms import PATHS
+from ranger_cdap.console.pages import STYLE
 from ranger_cdap.plugins.manager import plugin_manager
 from ranger_cdap.service.http.callers import CallerRole
 from tests.cli.fixtures import COMPANY, download
@@ -119,7 +120,7 @@ def test_a_form_is_taken_from_our_own_pages_only(world: ConsoleWorld, headers: d
     sent = {name: value.format(**own) for name, value in headers.items()}
     answer = upload(world, b"[]", **sent)
     assert answer.status == (400 if is_taken else 403)
-    assert is_taken is (b"from pages of the console only" not in answer.body)
+    assert is_taken is (b"only pages of the console may send this" not in answer.body)
 
 
 def test_what_is_refused_beforehand_is_a_page_too(world: ConsoleWorld) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import servicedef
-from ranger_cdap.console.pages import links_below
+from ranger_cdap.console.links import Links
 from ranger_cdap.console.views import confirmed
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
@@ -112,7 +112,7 @@ LINKS = [
 
 @pytest.mark.parametrize(("ui", "service_id", "address"), LINKS)
 def test_the_address_of_a_policy(ui: str, service_id: int | None, address: str) -> None:
-    assert links_below(ui, engine_of([BROKEN], serviceId=service_id), [7])(7) == address
+    assert Links(ui, engine_of([BROKEN], serviceId=service_id)).policy(7) == address
 
 
 def test_a_policy_about_tags_stands_in_the_tag_service() -> None:
@@ -126,7 +126,7 @@ def test_a_policy_about_tags_stands_in_the_tag_service() -> None:
     document["serviceDef"] = servicedef.service_definition()
     policies = decode_service_policies(msgspec.json.encode(document))
     engine = PolicyEngine.build(policies, tags=ServiceTags(service_name="tags"))
-    link = links_below("http://ui", engine, [7, 8])
+    link = Links("http://ui", engine).policy
     assert link(7) == "http://ui/index.html#/service/3/policies/7/edit"
     assert link(8) == "http://ui/index.html#/service/9/policies/8/edit"
 

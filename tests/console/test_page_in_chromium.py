@@ -140,12 +140,25 @@ def test_so_can_the_answers_of_each_view(
     assert signed_in.evaluate("document.querySelectorAll('.rows > li, table').length")
 
 
+BROKEN_WORDS = """
+[...document.querySelectorAll('main *')].filter(e => !e.closest('thead, .unseen')).flatMap(e =>
+  [...e.childNodes].filter(n => n.nodeType == 3).flatMap(n => [...n.data.matchAll(/[\\w.:*-]+/g)].filter(m => {
+    const range = document.createRange();
+    range.setStart(n, m.index);
+    range.setEnd(n, m.index + m[0].length);
+    return new Set([...range.getClientRects()].map(r => Math.round(r.top / 4))).size > 1 && m[0].length < 36;
+  }).map(m => m[0])))
+"""
+"""The words and names that are broken over lines, without those longer than a line of a phone."""
+
+
 def is_readable(signed_in: Browser, url: str, dark: bool, folder: Path) -> None:
     for width in (1280, 360):
         signed_in.screen(width, 800, dark=dark)
         signed_in.visit(url)
         signed_in.photograph(folder / f"{width}.png")
         assert signed_in.evaluate("document.documentElement.scrollWidth") <= width
+        assert signed_in.evaluate(BROKEN_WORDS) == []
         faint = [(text, ratio) for text, ratio in signed_in.evaluate(CONTRASTS) if ratio < 4.5]
         assert faint == []
     ink, paper = signed_in.evaluate("(s => [s.color, s.backgroundColor])(getComputedStyle(document.body))")
@@ -173,7 +186,7 @@ def test_a_screen_reader_finds_each_field_by_its_name_and_what_is_wrong_with_it(
 
 FORMS = {
     "/who": ["Entity or pattern", "Access types (all if empty)"],
-    "/what": ["User", "Groups (may be empty)", "Access types (all if empty)"],
+    "/what": ["User", "Groups (may be empty)", "Role (may be empty)", "Access types (all if empty)"],
     "/matrix": [
         "Namespace",
         "Entity types (all if empty)",

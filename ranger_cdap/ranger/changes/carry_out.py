@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
+from ranger_cdap.engine.view import OWNER_MACRO, PUBLIC, USER_MACRO
 from ranger_cdap.errors import ConflictingChange, InvalidInput, NotFound, RangerAdminError
 from ranger_cdap.ranger.changes.step import Json, Step, StepChange
 from ranger_cdap.ranger.changes.transfer import body
@@ -32,7 +33,7 @@ class PolicyDocuments(Protocol):
 
 
 def require_receivers(steps: Iterable[Step], admin: RangerAdmin) -> None:
-    """Require that Ranger knows every user and group that a step gives something; changes nothing.
+    """Require that Ranger knows every user and group that a step gives something or adds to a policy; changes nothing.
 
     Raises:
         InvalidInput: it names all that are missing.
@@ -40,6 +41,7 @@ def require_receivers(steps: Iterable[Step], admin: RangerAdmin) -> None:
     """
     given = [(one.kind, one.name) for step in steps for one in step.receivers]
     given += [one for step in steps for one in step.adds.named()]
+    given += [one for step in steps for one in sorted(_named(step.wanted) - _named(step.there))]
     exists = {"user": admin.user_exists, "group": admin.group_exists}
     missing: dict[str, list[str]] = {"user": [], "group": []}
     for kind, name in dict.fromkeys(given):
@@ -51,6 +53,13 @@ def require_receivers(steps: Iterable[Step], admin: RangerAdmin) -> None:
             f"Ranger has no {' and '.join(named)}; create them in Ranger Admin, or let user sync bring them; "
             "nothing was changed"
         )
+
+
+def _named(policy: Json | None) -> set[tuple[str, str]]:
+    """Return the users and groups in the items of a policy; none for other objects."""
+    items = [item for side in Policy().item_lists() for item in (policy or {}).get(side) or ()]
+    found = {(kind, name) for item in items for kind in ("user", "group") for name in item.get(f"{kind}s") or ()}
+    return found - {("user", USER_MACRO), ("user", OWNER_MACRO), ("group", PUBLIC)}
 
 
 def carry_out(steps: Iterable[Step], admin: Any, service: str, account: str = "") -> Iterator[Step]:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from msgspec import to_builtins
 
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.known_names import UnknownName
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.inventory import read_entities
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
@@ -211,23 +213,30 @@ def access(
         known = KnownUser.of(authorizer, view, asked.users[0], asked.groups) if asked.users else None
         for note in (*(known.notes if known else ()), *view.notes):
             invocation.messages.print(note)
+        unknown = view.names.unknown(asked.users, asked.groups, [asked.entity] if asked.entity else ())
+        invocation.warn_of(unknown)
         if isinstance(asked.entity, EntityId):
             if known is None:
-                _show_holders(invocation, authorizer, view, asked.entity, wanted)
+                _show_holders(invocation, authorizer, view, asked.entity, wanted, unknown)
             else:
-                _show_ways(invocation, view, known, asked, wanted)
+                _show_ways(invocation, view, known, asked, wanted, unknown)
             return
-    context.exit(_show_rows(invocation, view, known, asked, wanted))
+    context.exit(_show_rows(invocation, view, known, asked, wanted, unknown))
 
 
 def _show_rows(
-    invocation: Invocation, view: PolicyView, known: KnownUser | None, asked: _AccessQuestion, wanted: Sequence[str]
+    invocation: Invocation,
+    view: PolicyView,
+    known: KnownUser | None,
+    asked: _AccessQuestion,
+    wanted: Sequence[str],
+    unknown: Sequence[UnknownName],
 ) -> ExitCode:
     """Show the access of a user, or of anyone to a pattern."""
     assert not isinstance(asked.entity, EntityId)
     found = reached(view, wanted, known, asked.entity)
     if invocation.as_json:
-        invocation.print_json(reach_document(view, known, asked.entity, found))
+        invocation.print_json(reach_document(view, known, asked.entity, found) | {"unknown": to_builtins(unknown)})
     elif known is not None:
         for line in user_lines(view, known, found, None if asked.all_ else _MOST_GRANTS):
             click.echo(line)
@@ -240,11 +249,17 @@ def _show_rows(
 
 
 def _show_holders(
-    invocation: Invocation, authorizer: Authorizer, view: PolicyView, entity: EntityId, wanted: Sequence[str]
+    invocation: Invocation,
+    authorizer: Authorizer,
+    view: PolicyView,
+    entity: EntityId,
+    wanted: Sequence[str],
+    unknown: Sequence[UnknownName],
 ) -> None:
     found = list(access_holders(authorizer, entity, view.index))
     if invocation.as_json:
-        invocation.print_json([holder_document(one, view.index, wanted) for one in found])
+        holders = [holder_document(one, view.index, wanted) for one in found]
+        invocation.print_json({"entity": str(entity), "unknown": to_builtins(unknown), "holders": holders})
     elif rows := holder_rows(found, wanted, view.index):
         invocation.print_table(["who", "name", "access", "", "by", "in groups"], rows)
     else:
@@ -257,6 +272,7 @@ def _show_ways(
     known: KnownUser,
     asked: _AccessQuestion,
     wanted: Sequence[str],
+    unknown: Sequence[UnknownName],
 ) -> None:
     assert isinstance(asked.entity, EntityId)
     cells, resource = CellFinder(view.engine), to_resource(asked.entity, view.instance)
@@ -270,7 +286,7 @@ def _show_ways(
         found = [cells.lookup(replaced(request, access_type=each)) for each in wanted]
     report = WaysReport(view, known, asked.entity, found)
     if invocation.as_json:
-        invocation.print_json(report.document())
+        invocation.print_json(report.document() | {"unknown": to_builtins(unknown)})
     else:
         for line in report.lines(whole=asked.ways):
             click.echo(line)

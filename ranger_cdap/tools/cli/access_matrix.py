@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
+
+from msgspec import to_builtins
 
 from ranger_cdap.authz.policy_index import PolicyIndex
+from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cli.display import page_template
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.engine import Verdict
-from ranger_cdap.tools.questions.matrix import LETTERS, ActionAccess, Matrix
+from ranger_cdap.tools.questions.matrix import LETTERS, ActionAccess, Matrix, MatrixCell, MatrixSubject
 from ranger_cdap.tools.questions.matrix_document import MatrixNotes, access_text, matrix_document
 from ranger_cdap.tools.questions.namespace_matrix import NamespaceMatrix
 
+SHARED: Final = __package__
+"""The package with the template of a matrix."""
 _LEGEND: Final = (
     "R read, W write, A admin, X execute; ? depends on a condition or a time, / for a part of the row's entities,"
     " ~ may be, ! is denied"
@@ -30,6 +37,7 @@ _ELEMENTS: Final[Mapping[Verdict, str]] = {
 
 def show_matrix(invocation: Invocation, found: NamespaceMatrix, out: Path | None) -> None:
     """Write the page to `out` if it is given, else print the matrix."""
+    invocation.warn_of(found.unknown)
     for note in found.notes:
         invocation.messages.print(note)
     shown = found.matrix
@@ -37,7 +45,7 @@ def show_matrix(invocation: Invocation, found: NamespaceMatrix, out: Path | None
         write_file(out, page(shown, found.index).encode())
         invocation.messages.print(f"`{out}` shows {len(shown.entities)} entities and {len(shown.subjects)} columns")
     if invocation.as_json:
-        invocation.print_json(matrix_document(shown, found.index))
+        invocation.print_json(matrix_document(shown, found.index) | {"unknown": to_builtins(found.unknown)})
     elif out is None:
         _print_matrix(invocation, found)
 
@@ -65,18 +73,35 @@ def _print_matrix(invocation: Invocation, found: NamespaceMatrix) -> None:
     invocation.messages.print(_LEGEND)
 
 
+@dataclass(frozen=True, slots=True)
+class MatrixPage:
+    """Content of the template of a matrix: rows by type of entity, numbered notes, and the policies that decide."""
+
+    matrix: Matrix
+    groups: Iterable[tuple[str, Iterable[tuple[EntityId | EntityPattern, list[tuple[MatrixSubject, MatrixCell]]]]]]
+    notes: MatrixNotes
+    access: Callable[[ActionAccess], str]
+    policies: Sequence[str]
+    letters: Mapping[str, str] = field(default_factory=lambda: LETTERS)
+    elements: Mapping[Verdict, str] = field(default_factory=lambda: _ELEMENTS)
+
+    @classmethod
+    def of(cls, matrix: Matrix, book: PolicyIndex) -> Self:
+        """Return the page of a matrix, with the policies of an index."""
+        rows = zip(matrix.entities, matrix.rows, strict=True)
+        paired = ((entity, list(zip(matrix.subjects, row, strict=True))) for entity, row in rows)
+        ids = {mark.policy_id for row in matrix.rows for cell in row for _, mark in cell.letters if mark.policy_id >= 0}
+        return cls(
+            matrix,
+            groupby(paired, key=lambda pair: pair[0].type),
+            MatrixNotes(book),
+            lambda mark: access_text(mark, book),
+            [book.named(policy_id) for policy_id in sorted(ids)],
+        )
+
+
 def page(matrix: Matrix, book: PolicyIndex) -> str:
-    """Return the page, from `templates/matrix.html`."""
-    rows = zip(matrix.entities, matrix.rows, strict=True)
-    paired = ((entity, list(zip(matrix.subjects, row, strict=True))) for entity, row in rows)
-    ids = {mark.policy_id for row in matrix.rows for cell in row for _, mark in cell.letters if mark.policy_id >= 0}
-    notes = MatrixNotes(book)
-    return page_template(__package__, "matrix.html").render(
-        matrix=matrix,
-        letters=LETTERS,
-        elements=_ELEMENTS,
-        groups=groupby(paired, key=lambda pair: pair[0].type),
-        notes=notes,
-        access=lambda mark: access_text(mark, book),
-        policies=[book.named(policy_id) for policy_id in sorted(ids)],
+    """Return the page, from `templates/matrix.html`; nothing in it is linked."""
+    return page_template("matrix.html", SHARED).render(
+        page=MatrixPage.of(matrix, book), about=lambda *_: "", linked=lambda text: text
     )

@@ -17,6 +17,7 @@ from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles
 from ranger_cdap.cli.ranger_changes import CHANGE_EXITS, change_ranger, changing, documents
 from ranger_cdap.errors import ConflictingChange, InvalidInput
+from ranger_cdap.ranger.changes.carry_out import require_receivers
 from ranger_cdap.ranger.changes.step import Step
 from ranger_cdap.ranger.client.ranger_admin import RangerAdmin
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
@@ -71,6 +72,7 @@ def apply_command(
             raise ConflictingChange(
                 f"Ranger or `{files}` changed since the plan `{planned}` was made; nothing was done"
             )
+        require_receivers([step for step in found.drift if step.changes], admin)
         counts.update(grants=found.grants, left_out=found.left_out)
         zones = PolicyZones.of(admin.security_zones(service), msgspec.convert(service_definition(), ServiceDef))
         return [_with_effect(step, zones) for step in found.drift]

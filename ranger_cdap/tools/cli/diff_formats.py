@@ -102,4 +102,4 @@ def _cell(text: str) -> str:
 
 def page(report: DiffReport) -> str:
     """Return one HTML page: no scripts, nothing from elsewhere, and every name escaped."""
-    return page_template(__package__, "diff.html").render(report=report, notes=notes)
+    return page_template("diff.html", __package__).render(report=report, notes=notes)

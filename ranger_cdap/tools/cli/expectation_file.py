@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, parse_entity
 from ranger_cdap.cdap.pattern import parse_pattern
@@ -36,12 +37,19 @@ class Expectation:
     def __str__(self) -> str:
         return f"{self.user} {self.operation} on {self.entity}"
 
-    def must_be_about(self, profile: Profile, file: str) -> None:
-        """Raise InvalidInput if the profile has no such operation, or not on such an entity."""
+    def must_be_about(self, profile: Profile, names: KnownNames, file: str) -> None:
+        """Raise InvalidInput if the profile has no such operation, or not on such an entity, or a name is not known.
+
+        An entity that a wildcard of a policy matches may be named: such an expectation tests the wildcard.
+        """
         try:
-            plan(profile.operation(self.operation), self.entity, self.user, self.context)
+            row = profile.operation(self.operation, self.entity.type)
+            plan(row, self.entity, self.user, self.context)
         except InvalidInput as e:
             raise _refused(file, self.number, str(e)) from None
+        for one in names.unknown_in(row, self.user, self.groups, self.entity, self.context):
+            if not one.covered:
+                raise _refused(file, self.number, str(one))
 
 
 class _Expect(msgspec.Struct, forbid_unknown_fields=True, rename={"takes_part": "with"}):

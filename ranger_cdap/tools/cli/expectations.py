@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
@@ -55,10 +56,11 @@ def test_command(context: click.Context, invocation: Invocation, file: Path, fil
     with authorizer_by(invocation, files, invocation.messages.print) as authorizer:
         if authorizer.snapshot.engine is None:
             raise NotReady(authorizer.snapshot.reason)
+        index = PolicyIndex.of(authorizer.snapshot.documents)
+        names = KnownNames.of(authorizer, index)
         # Report an expectation that cannot be evaluated before any answer.
         for expectation in expectations:
-            expectation.must_be_about(authorizer.decider.config.profile, str(file))
-        index = PolicyIndex.of(authorizer.snapshot.documents)
+            expectation.must_be_about(authorizer.decider.config.profile, names, str(file))
         outcomes = [_outcome(expectation, authorizer, index) for expectation in expectations]
     failed = [outcome for outcome in outcomes if not outcome.met]
     if invocation.as_json:

@@ -134,7 +134,7 @@ def _planned(
     invocation: Invocation, asked: CheckArguments, for_cdap: bool, recorded: tuple[str, ...]
 ) -> PlannedOperation:
     rules = AuthorizationConfig.of(invocation.settings)
-    row = rules.options.applied_to(rules.profile.operation(asked.operation))
+    row = rules.options.applied_to(rules.profile.operation(asked.operation, asked.entity.type))
     asks = (row, asked.entity, asked.user, rules.with_master(asked.context), rules.options)
     more = additional_privileges(rules.profile, *asks, paths=_paths(row, recorded)) if for_cdap else None
     return PlannedOperation(row, asked.context, plan(*asks), more)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ranger_cdap.authz.access_review import review_engine
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.groups import GroupResolver
+from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.engine.view import PUBLIC
@@ -25,6 +26,7 @@ class PolicyView:
 
     engine: PolicyEngine
     index: PolicyIndex
+    names: KnownNames
     roles: RangerRoles
     instance: str
 
@@ -39,7 +41,7 @@ class PolicyView:
         documents = snapshot.documents
         roles = decode_roles(documents.roles) if documents is not None else RangerRoles()
         index, instance = PolicyIndex.of(documents), authorizer.decider.config.instance
-        return cls(review_engine(snapshot, now), index, roles, instance)
+        return cls(review_engine(snapshot, now), index, KnownNames.of(authorizer, index), roles, instance)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -87,12 +89,8 @@ class KnownUser:
         notes = []
         if not found.known:
             notes.append(f"warning: the group lookup for `{user}` failed, so only the groups shown count")
-        if view.index.stored_users is None:
+        if view.index.users is None:
             notes.append("note: there is no user store, so only groups given with `--group` count")
-        elif view.index.lacks_user(user):
-            near = suggestion(user, view.index.stored_users)
-            more = "" if found.groups else ", so this is what everyone has"
-            notes.append(f"note: Ranger knows no user `{user}`{more}{near}")
         return cls(Subject(user, found.groups), tuple(notes))
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from itertools import product
 from math import prod
 from typing import Final
 
+from ranger_cdap.authz.known_names import may_match
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.entity import EntityId, EntityType, entity_id, entity_types
 from ranger_cdap.cdap.pattern import EntityPattern, entity_pattern
@@ -65,16 +66,8 @@ def _within(
 ) -> Iterator[Mapping[str, PolicyResource]]:
     for one in resources:
         level = one.get(_NAMESPACE)
-        if level is not None and (level.is_excludes or any(_may_be(v, namespace) for v in level.values or ("*",))):
+        if level is not None and (level.is_excludes or any(may_match(v, namespace) for v in level.values or ("*",))):
             yield one
-
-
-def _may_be(value: str, namespace: str) -> bool:
-    """Return whether a policy's value may match the namespace; a false match only adds an empty column."""
-    if "{" in value:
-        return True
-    pattern = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in value)
-    return re.fullmatch(re.sub(r"(\.\*)+", ".*", pattern), namespace, re.IGNORECASE) is not None
 
 
 def _entities(namespace: EntityId, resources: Mapping[str, PolicyResource]) -> Iterator[Named]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from ranger_cdap.authz.authorizer import Authorizer
+from ranger_cdap.authz.known_names import KnownNames, UnknownName
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
@@ -22,6 +23,7 @@ class NamespaceMatrix:
     matrix: Matrix
     index: PolicyIndex
     left_out: int
+    unknown: tuple[UnknownName, ...]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -36,8 +38,8 @@ def namespace_matrix(
     namespace: EntityId,
     *,
     entities: Iterable[EntityId] = (),
-    users: Iterable[str] = (),
-    groups: Iterable[str] = (),
+    users: Collection[str] = (),
+    groups: Collection[str] = (),
     kinds: Iterable[str] = (),
     now: int,
     progress: Callable[[str], None] = lambda _: None,
@@ -53,8 +55,9 @@ def namespace_matrix(
     documents = authorizer.snapshot.documents
     if documents is None:
         raise NotReady(authorizer.snapshot.reason)
-    index, wanted = PolicyIndex.of(documents), frozenset(kinds)
-    known = named_entities(index, namespace) | {entity for entity in entities if entity.is_within(namespace)}
+    index, wanted, there = PolicyIndex.of(documents), frozenset(kinds), tuple(entities)
+    unknown = KnownNames.of(authorizer, index, there).unknown(users, groups, [namespace])
+    known = named_entities(index, namespace) | {entity for entity in there if entity.is_within(namespace)}
     shown = sorted((entity for entity in known if not wanted or entity.type in wanted), key=_order)
     if not shown:
         raise InvalidInput(
@@ -76,7 +79,7 @@ def namespace_matrix(
         now=now,
         progress=progress,
     )
-    return NamespaceMatrix(found, index, left_out)
+    return NamespaceMatrix(found, index, left_out, unknown)
 
 
 def _order(entity: EntityId | EntityPattern) -> tuple[bool, str, tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -220,7 +221,9 @@ def test_the_page_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         titles
     )
     assert "<s>R</s>" in text
-    assert "<b>R</b><b>W</b><small>2</small>" in text, "readable without a pointer"
+    seen = re.sub(r'<span class="unseen">[^<]*</span>', "", text)
+    assert "<b>R</b><b>W</b><small>2</small>" in seen, "readable without a pointer"
+    assert '<b>R</b><span class="unseen"> allowed </span>' in text, "and for a screen reader"
     assert 'policy 2 "kv"' in reader.texts
     assert reader.texts.index('policy 2 "kv"') > reader.texts.index("Policies")
     assert "<i>R?<sup>1</sup></i>" in text

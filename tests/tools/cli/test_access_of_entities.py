@@ -21,7 +21,7 @@ KV = "dataset:ns1.kv"
 def reached(entity: str, files: list[str], capsys: pytest.CaptureFixture[str]) -> dict[tuple[str, str], dict[str, str]]:
     """By kind and name what somebody may, as `verdict policy`."""
     assert main(["access", "--entity", entity, *files, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["holders"]
     return {
         (row["kind"], row["name"]): {
             access: f"{entry['verdict']} {(entry['policy'] or {'id': '-'})['id']}"
@@ -172,7 +172,7 @@ def test_a_conditional_access_names_its_condition(
     (line,) = (line for line in by_pattern([KV, "--access", "read"], files, capsys) if " zed " in line)
     assert text in line
     assert main(["access", "--entity", KV, *files, "--json"]) == ExitCode.OK
-    (row,) = (row for row in json.loads(capsys.readouterr().out) if row["name"] == "zed")
+    (row,) = (row for row in json.loads(capsys.readouterr().out)["holders"] if row["name"] == "zed")
     assert row["accesses"]["read"]["verdict"] == "conditional"
     assert f"allowed {row['accesses']['read']['depends']}".startswith(text)
 
@@ -204,7 +204,7 @@ def test_every_conditional_access_says_on_what_it_depends(
     options = files(tmp_path, world)
     for entity in ENTITIES:
         assert main(["access", "--entity", str(entity), *options, "--json"]) == ExitCode.OK
-        for row in json.loads(capsys.readouterr().out):
+        for row in json.loads(capsys.readouterr().out)["holders"]:
             for access, entry in row["accesses"].items():
                 assert (entry["verdict"] == "conditional") == bool(entry.get("depends")), (row["name"], access)
 
@@ -281,7 +281,7 @@ def test_the_verdict_on_a_user_is_that_of_the_ways(
     options = files(tmp_path, world)
     for entity in ENTITIES:
         assert main(["access", "--entity", str(entity), *options, "--json"]) == ExitCode.OK
-        for row in json.loads(capsys.readouterr().out):
+        for row in json.loads(capsys.readouterr().out)["holders"]:
             if row["kind"] == "user":
                 words = ["access", "--user", row["name"], "--entity", str(entity)]
                 assert main([*words, *options, "--json"]) == ExitCode.OK
@@ -293,3 +293,27 @@ def test_the_verdict_on_a_user_is_that_of_the_ways(
 def told(verdict: str) -> str:
     """The verdict; whether a policy denies what none allows is not told apart."""
     return "denied" if verdict == "no policy" else verdict
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["access", "--entity", "dataset:ns2.kv"],
+        ["access", "--entity", "dataset:ns2.k*"],
+        ["access", "--entity", "namespace:ns2", "--format", "matrix"],
+        ["access", "--entity", "dataset:ns2.kv", "--user", "alice"],
+        ["check", "alice", "dataset.get", "dataset:ns2.kv"],
+        ["check", "alice", "dataset.get", "dataset:ns2.kv", "--why"],
+    ],
+    ids=" ".join,
+)
+def test_a_typo_is_unknown_in_every_question(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = main([*(word.replace("ns2", "ns1") for word in words), *named(tmp_path)])
+    assert "unknown" not in capsys.readouterr().err
+    assert main([*words, *named(tmp_path)]) in (right, ExitCode.NO)
+    assert "warning: unknown namespace `ns2`" in capsys.readouterr().err
+    main([*words, *named(tmp_path), "--json"])
+    (found,) = json.loads(capsys.readouterr().out)["unknown"]
+    assert found == {"kind": "namespace", "name": "ns2", "nearest": ["ns1"], "covered": False}

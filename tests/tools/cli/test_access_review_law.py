@@ -161,7 +161,7 @@ def shown_by_who(options: list[str], capsys: pytest.CaptureFixture[str]) -> dict
     for entity in ENTITIES:
         rows = {
             (row["kind"], row["name"]): row["accesses"]
-            for row in told(["access", "--entity", str(entity), *options], capsys)
+            for row in told(["access", "--entity", str(entity), *options], capsys)["holders"]
         }
         for user in USERS:
             accesses = rows.get(("user", user), rows[("everybody", "")])

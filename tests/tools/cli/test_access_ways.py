@@ -45,7 +45,7 @@ def cell(user: str, entity: str, access: str, files: list[str], capsys: pytest.C
 def test_path_and_who_give_the_same_answers(entity: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = named(tmp_path)
     assert main(["access", "--entity", entity, *files, "--json"]) == ExitCode.OK
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(capsys.readouterr().out)["holders"]
     held = {row["name"]: row["accesses"] for row in rows if row["kind"] in ("everybody", "user")}
     for user in USERS:
         assert main(["access", "--ways", "--user", user, "--entity", entity, *files, "--json"]) == ExitCode.OK

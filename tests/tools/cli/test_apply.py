@@ -254,7 +254,7 @@ def test_after_a_failure_the_same_command_goes_on(
 def test_a_policy_that_ranger_rejects_is_named(ranger: RangerAdmin, told: Any) -> None:
     grant(ranger, "a", ns("a"), "alice", "read")
     told(0, "export", "--directory", "ranger")
-    unknown = {"users": ["nobody"], "accesses": [{"type": "read"}]}
+    unknown = {"roles": ["nobody"], "accesses": [{"type": "read"}]}
     edit(Path("ranger/policies/a.json"), policyItems=[unknown])
     _, said = told(1, "apply", "ranger", "--yes")
     assert "policy `a` (update)" in said
@@ -306,3 +306,19 @@ def read(path: Path) -> dict[str, Any]:
     found = json.loads(path.read_text())
     assert isinstance(found, dict)
     return found
+
+
+def test_names_that_ranger_lacks_are_all_told_before_anything_is_shown_or_done(ranger: RangerAdmin, told: Any) -> None:
+    grant(ranger, "kv", KV, "alice", "read")
+    told(0, "export", "--directory", "ranger")
+    before = versions(ranger)
+    given = {"accesses": [{"type": "read", "isAllowed": True}], "users": ["{USER}", "alice", "zed"]}
+    edit(
+        Path("ranger/policies/kv.json"),
+        policyItems=[{**given, "groups": ["public", "auditors"]}],
+        denyPolicyItems=[{**given, "groups": ["contractors"]}],
+    )
+    lines, said = told(3, "apply", "ranger", "--yes")
+    assert lines == []
+    assert "Ranger has no user `zed` and groups `auditors`, `contractors`" in said
+    assert versions(ranger) == before

@@ -73,7 +73,7 @@ ASKED = [
     for access in ("read", "write")
 ]
 _TIME = re.compile(r"20\d\d-\d\d-\d\dT[0-9:.]+(Z|\+00:00)")
-EXPECTED = '[[expect]]\nuser = "alice"\ngroups = ["etl"]\noperation = "dataset.get"\nentity = "dataset:fin.kv"\n'
+EXPECTED = '[[expect]]\nuser = "alice"\ngroups = ["etl"]\noperation = "dataset.get"\nentity = "dataset:default.kv"\n'
 
 
 def commands(folder: Path) -> list[list[str]]:
@@ -110,7 +110,8 @@ def test_every_command_gives_one_answer_in_every_form(several: list[Json]) -> No
             answers = {form: answer(words, which) for form, which in forms.items()}
             different = {form: found for form, found in answers.items() if found != answers["download.json"]}
             assert different == {}, (words, answers["download.json"], different)
-            assert answers["download.json"][0] in (ExitCode.OK, ExitCode.NO), (words, answers["download.json"])
+            code, _, told = answers["download.json"]
+            assert code in (ExitCode.OK, ExitCode.NO) or "unknown" in told, (words, answers["download.json"])
 
 
 def answer(words: list[str], which: str) -> tuple[int, str, str]:

@@ -29,14 +29,14 @@ expected = "denied"
 note = "she left the company"
 
 [[expect]]
-user = "etl-user"
+user = "carol"
 groups = ["etl"]
 operation = "application.deploy"
 entity = "application:ns1.shop"
 expected = "denied"
 with = { artifact = ["artifact:ns1.shop"] }
 """
-SHOP = "not met: 3. etl-user application.deploy on application:ns1.shop: expected allowed, is denied: etl-user needs "
+SHOP = "not met: 3. carol application.deploy on application:ns1.shop: expected allowed, is denied: carol needs "
 ONE = HELD.split("\n\n")[0]
 
 
@@ -167,3 +167,25 @@ def test_what_is_not_enforced_is_not_taken_for_allowed_by_a_policy(capsys: pytes
     Path("expected.toml").write_text(ONE.replace('"alice"', '"mallory"').replace('"allowed"', '"denied"'))
     assert main([*stage, "policies", "test", "expected.toml", *named(Path())]) == 2
     assert "not enforced" in capsys.readouterr().out
+
+
+UNKNOWN = {
+    "a user": ('"alice"', '"alcie"', "unknown user `alcie`"),
+    "a group": ('["etl"]', '["elt"]', "unknown group `elt`"),
+    "a namespace": ("dataset:ns1.kv", "dataset:ns2.kv", "unknown namespace `ns2`"),
+}
+
+
+@pytest.mark.parametrize(("known", "typed", "said"), UNKNOWN.values(), ids=UNKNOWN)
+def test_an_expectation_that_names_something_unknown_is_refused(
+    known: str, typed: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for expected in ("allowed", "denied"):
+        assert outcome(ONE.replace(known, typed).replace('"allowed"', f'"{expected}"')) == 3
+        told = capsys.readouterr()
+        assert (told.out, said in told.err) == ("", True)
+
+
+def test_an_expectation_on_what_a_wildcard_covers_is_tested(capsys: pytest.CaptureFixture[str]) -> None:
+    assert outcome(ONE.replace("ns1.kv", "ns1.nobody_names_it").replace('"alice"', '"ann"')) == 0
+    assert capsys.readouterr().out == "1 of 1 expectations are met\n"
