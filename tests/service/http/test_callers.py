@@ -24,7 +24,7 @@ from tests.service.fixtures import CALLERS, World, basic, caller, secret_of, ser
 from tests.service.http.raw_http import send
 
 GUARDED = [row for row in ROUTES if row.roles]
-OPEN = {"/health/live", "/health/ready", "/metrics"}
+OPEN = {"/health/live", "/health/ready", "/metrics", "/.well-known/authzen-configuration"}
 
 
 def named(row: ApiRoute) -> str:
@@ -38,7 +38,7 @@ def ask(world: World, row: ApiRoute, who: str | None, **headers: str) -> int:
 # --- every endpoint, every role -----------------------------------------------------------------------------------
 
 
-def test_nothing_but_health_and_metrics_is_for_everybody() -> None:
+def test_nothing_but_health_metrics_and_metadata_is_for_everybody() -> None:
     assert {row.path for row in ROUTES if not row.roles} == OPEN
 
 
