@@ -12,6 +12,7 @@ from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.cdap.entity import EntityId, entity_id, entity_types, parse_entity
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cdap.profile import Profile
+from ranger_cdap.cli.parameters import operation_names
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
 from ranger_cdap.errors import InvalidInput, suggestion
 from ranger_cdap.tools.questions.known_user import access_types
@@ -22,7 +23,6 @@ LONGEST: Final = 1_000
 MOST_NAMES: Final = 100
 MOST_SUGGESTIONS: Final = 1_000
 """Names of a kind that a page offers: a browser shows the fitting ones."""
-_SUGGESTED: Final = ("users", "groups", "roles", "namespaces", "entities")
 
 
 class ConsoleView(StrEnum):
@@ -215,31 +215,21 @@ def _types(names: list[str]) -> list[str]:
     return names
 
 
-def operations(profile: Profile) -> list[str]:
-    """Return all operations, sorted: the profile's rows, and its core policies for every type."""
-    core = (f"{kind.name}.{verb}" for kind in entity_types().values() if kind.parent for verb in profile.core)
-    return sorted({*profile.rows, *core})
-
-
-def options(profile: Profile, engine: PolicyEngine | None, names: KnownNames | None) -> Mapping[str, Sequence[str]]:
+def options(profile: Profile, engine: PolicyEngine | None, names: KnownNames) -> Mapping[str, Sequence[str]]:
     """Return the lists to choose from: operations, types, and the first of the known names of each kind."""
-    kinds: Mapping[str, Iterable[str]] = (
-        dict.fromkeys(_SUGGESTED, ())
-        if names is None
-        else {
-            "users": names.users,
-            "groups": names.groups,
-            "roles": names.roles,
-            "namespaces": names.namespaces,
-            "entities": set(names.entities()),
-        }
-    )
     accesses = (*(access.name for access in engine.service_def.access_types), ADMIN_ACCESS) if engine else ()
+    known: Mapping[str, Iterable[str]] = {
+        "users": names.users,
+        "groups": names.groups,
+        "roles": names.roles,
+        "namespaces": names.namespaces,
+        "entities": set(names.entities()),
+    }
     return {
-        "operations": operations(profile),
+        "operations": sorted(operation_names(profile)),
         "accesses": accesses,
         "types": [name for name in entity_types() if name != "instance"],
-        **{kind: sorted(found)[:MOST_SUGGESTIONS] for kind, found in kinds.items()},
+        **{kind: sorted(found)[:MOST_SUGGESTIONS] for kind, found in known.items()},
     }
 
 

@@ -63,7 +63,7 @@ def view_page(
     *,
     answer: PageAnswer | None,
     profile: Profile,
-    names: KnownNames | None,
+    names: KnownNames,
     status: StatusAnswer,
 ) -> bytes:
     """Return the page of a view with its form, and its answer if there is one."""

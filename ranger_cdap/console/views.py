@@ -74,12 +74,11 @@ class Views:
     def _page(
         self, authorizer: Authorizer, context: PageContext, form: ConsoleForm, file: UploadedFile, is_asked: bool
     ) -> bytes:
-        documents = authorizer.snapshot.documents
         return view_page(
             form,
             context,
             authorizer.snapshot.engine,
-            names=KnownNames.of(authorizer, PolicyIndex.of(documents)) if documents else None,
+            names=KnownNames.of(authorizer, PolicyIndex.of(authorizer.snapshot.documents)),
             answer=_answer(authorizer, form, file) if is_asked else None,
             profile=authorizer.decider.config.profile,
             status=self.status(authorizer.snapshot, time.time()),
