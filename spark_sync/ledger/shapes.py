@@ -117,7 +117,7 @@ class _Shaped:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stamp:
+class _ShapedLife:
     """A changed life in terms of its history: `begun`, `ended` and `owner` are places of events, `old` one of a life.
 
     `equal`: the values that are equal in the shape.
@@ -193,13 +193,13 @@ class _Shapes:
                     found[key].append(shaped)
         return [alike for alike in found.values() if len(alike) > 1]
 
-    def stamp(self, row: Row, of: _Shaped) -> _Stamp | None:
+    def stamp(self, row: Row, of: _Shaped) -> _ShapedLife | None:
         """Return a changed row of a history in terms of that; `None` if it says more than these can."""
         begun, ended = self._event(of, row, "begun"), self._event(of, row, "ended")
         old = next((n for n, at in enumerate(of.lives) if self.lives["number"][at] == row["number"]), None)
         owner = next((n for n, at in enumerate(of.events) if self.creators[at] == row["creator"]), None)
         carried = {name: value if old is None else self.lives[name][of.lives[old]] for name, value in _CARRIED.items()}
-        stamp = _Stamp(begun, ended, owner, old, {name: row[name] for name in _EQUAL})
+        stamp = _ShapedLife(begun, ended, owner, old, {name: row[name] for name in _EQUAL})
         can_be = (
             not row["dropped"]
             and _is_settled(row)
@@ -210,7 +210,7 @@ class _Shapes:
         )
         return stamp if can_be else None
 
-    def stamped(self, instance: str, stamp: _Stamp, alike: Sequence[_Shaped]) -> pa.RecordBatch:
+    def stamped(self, instance: str, stamp: _ShapedLife, alike: Sequence[_Shaped]) -> pa.RecordBatch:
         """Return the changed row of each of these histories, in their order."""
         entities = [each.entity for each in alike]
         namespace, application = places_of(entities[0].type)

@@ -45,9 +45,8 @@ _EXACT: Final = re.compile(
 )
 """A message as CDAP writes it: no space, no escape, the fields in this order."""
 
-SAMPLED: Final = 1_000
 _SAMPLE: Final = "000"
-"""The end of the time of one message in `SAMPLED`, which is read in both ways."""
+"""The end of the time of one message in a thousand, which is read in both ways."""
 
 _encode: Final = msgspec.json.Encoder().encode
 _encode_float: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -77,7 +76,7 @@ class _AuditMessageV2(_AuditMessage, frozen=True):
 def read(line: str, settings: SourceSettings, instance: str) -> LineReading:
     """Read a line; messages name no instance, so all belong to the one configured for the source.
 
-    A message in the exact form in which CDAP writes it is not parsed, but for one in `SAMPLED`, to be compared.
+    A message in the exact form in which CDAP writes it is not parsed, but for one in a thousand, to be compared.
 
     Raises:
         SyncError: that one is read differently (a bug).
