@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
@@ -28,6 +31,7 @@ TAKEN = 1_000_000
 ALL = ("read", "write")
 SKEW, UNFINISHED = 2_000, 60_000
 LATE = TAKEN + MARGIN + 3_000_000
+UNTIL = TAKEN + MARGIN + 1_000_000
 SETTINGS = FoldSettings(
     baseline=TAKEN,
     gives={"dataset": ALL, "application": ALL, "schedule": ("admin",), "artifact": ()},
@@ -44,7 +48,7 @@ VARIANTS = (
     replace(SETTINGS, baseline=None),
     replace(SETTINGS, uncorroborated=False),
     replace(SETTINGS, journals={"data-plane": LATE}, horizons={"data-plane": LATE}),
-    replace(SETTINGS, until=TAKEN + MARGIN + 1_000_000, impersonated="requester"),
+    replace(SETTINGS, until=UNTIL, impersonated="requester"),
 )
 """With a journal, events that it does not know count for nothing."""
 
@@ -58,7 +62,7 @@ ABOVE = (EntityId("namespace", ("n",)), *(entity for entity in ENTITIES if entit
 
 
 BEGUN = TAKEN + MARGIN + SKEW + 1
-EARLY = (TAKEN - 1, TAKEN + 2, TAKEN + MARGIN + 1, BEGUN - 1)
+STRANGE = (TAKEN - 1, TAKEN + MARGIN + 1, BEGUN - 1, UNTIL - 9_000, UNTIL + 1, LATE + 1)
 NEAR = (0, SKEW - 1, SKEW, SKEW + 1, 2_000_000)
 """Times and gaps at the bounds of the settings."""
 
@@ -79,6 +83,27 @@ ODD = (
 )
 
 
+Plot = Sequence[tuple[ChangeKind, Stage, int]]
+Flaw = tuple[str, int, Any]
+"""What is wrong in a history, at which of its events: `first`, `gap`, `took` or `odd`; empty for nothing."""
+
+FLAWS = {"": (0,), "first": STRANGE, "gap": NEAR, "took": (UNFINISHED, UNFINISHED + 1), "odd": ODD}
+
+
+def told(entity: EntityId, plot: Plot, flaw: Flaw, at: int, users: Sequence[str], name: str) -> list[EntityEvent]:
+    """The requests of a plot to an entity, far apart, but for the flaw."""
+    events, (what, place, value) = [], flaw
+    at = value if what == "first" else at
+    for n, (kind, stage, user) in enumerate(plot):
+        here = what if n == place else ""
+        took = value if here == "took" else 5 if stage is Stage.REQUEST else 0
+        source = "audit" if stage is Stage.MESSAGE else "records"
+        event = EntityEvent(entity, kind, stage, users[user], at, at + took, source, f"{name}-{n}", received=at)
+        events.append(replace(event, **value) if here == "odd" else event)
+        at += took + (value if here == "gap" else 10_000)
+    return events
+
+
 @st.composite
 def alike_but_odd(draw: st.DrawFn, entities: Sequence[EntityId], story: int) -> list[EntityEvent]:
     """The same requests to each entity, at other times and by other users, some of them odd."""
@@ -86,20 +111,9 @@ def alike_but_odd(draw: st.DrawFn, entities: Sequence[EntityId], story: int) -> 
     plot = draw(st.lists(steps, min_size=1, max_size=4))
     events = []
     for n, entity in enumerate(entities):
-        flaw, place = (
-            draw(st.sampled_from(["", "", "first", "gap", "took", "odd"])),
-            draw(st.integers(0, len(plot) - 1)),
-        )
-        at, users = draw(st.sampled_from(EARLY)) if flaw == "first" else BEGUN + n, draw(st.permutations(USERS))
-        for m, (kind, stage, user) in enumerate(plot):
-            here = flaw if m == place else ""
-            took = UNFINISHED + draw(st.sampled_from([0, 1])) if here == "took" else 5 if stage is Stage.REQUEST else 0
-            source = "audit" if stage is Stage.MESSAGE else "records"
-            event = EntityEvent(
-                entity, kind, stage, users[user], at, at + took, source, f"{story}-{n}-{m}", received=at
-            )
-            events.append(replace(event, **draw(st.sampled_from(ODD))) if here == "odd" else event)
-            at += took + (draw(st.sampled_from(NEAR)) if here == "gap" else 10_000)
+        what = draw(st.sampled_from(["", *FLAWS]))
+        flaw = what, draw(st.integers(0, len(plot) - 1)), draw(st.sampled_from(FLAWS[what]))
+        events += told(entity, plot, flaw, BEGUN + n, draw(st.permutations(USERS)), f"{story}-{n}")
     return events
 
 
@@ -162,6 +176,21 @@ def test_a_history_is_decided_with_its_shape_as_by_itself(
     ):
         part = part_of(events, lives)
         assert rows_of(fold_part(decide, given_, "cdap", part)) == rows_of(fold_part(decide, None, "cdap", part))
+
+
+def test_no_flaw_is_in_the_shape_of_histories_without_it() -> None:
+    """Datasets with a plot, and one more for each flaw in it: all are as decided by themselves, under all settings."""
+    create, delete = ChangeKind.CREATE, ChangeKind.DELETE
+    kinds = ([create], [create, delete], [create, create], [create, delete, create], [delete, create], [create] * 3)
+    for given_, of, stage in product(VARIANTS, kinds, (Stage.MESSAGE, Stage.REQUEST)):
+        plot = [(kind, stage, n % 2) for n, kind in enumerate(of)]
+        flaws = [(what, n, value) for what in FLAWS for n in range(len(plot)) for value in FLAWS[what]]
+        events, entities = [], [EntityId("dataset", ("n", f"d{n}")) for n in range(len(flaws))]
+        for n, (entity, flaw) in enumerate(zip(entities, flaws, strict=True)):
+            events += told(entity, plot, flaw, BEGUN + n, (f"one{n}", f"other{n}"), str(n))
+        part, decide = replace(part_of(events, ()), entities=tuple(entities)), partial(refold, settings=given_)
+        found, alone = (rows_of(fold_part(decide, each, "cdap", part)) for each in (given_, None))
+        assert found == alone, (plot, given_)
 
 
 def alike(count: int) -> HistoryPart:
