@@ -14,7 +14,7 @@ import pytest
 
 from ranger_cdap.config import Settings
 from spark_sync.demo import RECORDING
-from spark_sync.spark.on_demand import FEW
+from spark_sync.spark.on_demand import Few
 from spark_sync.spark.spark_security import CLOSED, fresh_secret
 from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger
@@ -42,9 +42,15 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(ROOT / name, source / name)
     setup = "import setuptools; setuptools.setup()"
     subprocess.run([sys.executable, "-c", setup, "-q", "build_py", "--build-lib", str(target)], cwd=source, check=True)
+    amounts = target / "spark_sync" / "spark" / "on_demand.py"
+    code = amounts.read_text(encoding="utf-8")
+    assert "FEW: Final = Few()" in code
+    amounts.write_text(code.replace("FEW: Final = Few()", f"FEW: Final = {FEW}"), encoding="utf-8")
     return target
 
 
+FEW = Few(64_000_000, 50_000)
+"""As much as is installed to be read in one process: less than a wheel has."""
 MANY = FEW.events + 1_000
 """Deletions of what never existed: so many, in so long lines, that executors read the lines and fold the events."""
 
