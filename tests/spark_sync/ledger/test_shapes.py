@@ -48,6 +48,7 @@ VARIANTS = (
     replace(SETTINGS, baseline=None),
     replace(SETTINGS, uncorroborated=False),
     replace(SETTINGS, journals={"data-plane": LATE}, horizons={"data-plane": LATE}),
+    replace(SETTINGS, journals={"data-plane": TAKEN}, horizons={"data-plane": TAKEN}),
     replace(SETTINGS, until=UNTIL, impersonated="requester"),
 )
 """With a journal, events that it does not know count for nothing."""
