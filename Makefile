@@ -338,7 +338,7 @@ bench: setup $(if $(SKIP_CDAP),,extension $(CDAP) $(CDAP_JAVA)) ## how fast, mea
 	$(BIN)/python -m benchmarks.floods
 	$(BIN)/python -m benchmarks.extension
 	$(BIN)/python -m benchmarks.review
-	$(BIN)/python -m benchmarks.sync
+	$(BIN)/python -m benchmarks.bulk
 	$(BIN)/python -m benchmarks.small_runs
 	$(BIN)/python -m benchmarks.chain
 	$(if $(SKIP_CDAP),,$(BIN)/python -m benchmarks.cdap_chain)

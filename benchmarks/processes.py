@@ -8,9 +8,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from benchmarks.memory import resident
 
 START_SECONDS = 180.0
 STOP_SECONDS = 120.0
@@ -62,6 +64,15 @@ def wait_until(holds: Callable[[], bool], what: str, *, seconds: float = START_S
 def cpu_seconds(root: int) -> float:
     """Return the CPU seconds of a process and of everything it has started."""
     return sum(found.ticks for found in _family(root)) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_of_family(root: int) -> float:
+    """Return the resident memory, in megabytes, of a process and of everything it has started."""
+    held = 0.0
+    for found in _family(root):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            held += resident(found.pid)
+    return held
 
 
 def programs(root: int) -> set[str]:

@@ -208,7 +208,7 @@ def fold_new(ledger: DeltaLedger, settings: FoldSettings) -> bool:
         waits = waits or not all(map(settings.is_settled, history.events))
         return refold(history, settings)
 
-    ledger.fold(decide)
+    ledger.fold(decide, settings)
     ledger.mark_folded(scope_of(settings))
     return waits
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -26,7 +28,7 @@ class Tasks(Protocol):
 
 def here(function: Callable[[_In], _Out], parts: Iterable[_In]) -> Iterator[_Out]:
     """Run in this process; implements `Tasks`."""
-    return map(function, parts)
+    return map(_uncollected(function), parts)
 
 
 def on_spark(spark: Callable[[], SparkSession]) -> Tasks:
@@ -35,9 +37,29 @@ def on_spark(spark: Callable[[], SparkSession]) -> Tasks:
     def run(function: Callable[[_In], _Out], parts: Iterable[_In]) -> Iterator[_Out]:
         context, rest = spark().sparkContext, iter(parts)
         while wave := list(islice(rest, _WAVE * context.defaultParallelism)):
-            yield from context.parallelize(wave, len(wave)).map(function).collect()
+            yield from context.parallelize(wave, len(wave)).map(_uncollected(function)).collect()
 
     return run
+
+
+def _uncollected(function: Callable[[_In], _Out]) -> Callable[[_In], _Out]:
+    def run(part: _In) -> _Out:
+        with uncollected():
+            return function(part)
+
+    return run
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Do without the cyclic garbage collector, which takes a quarter of the time in which many rows are made."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def partition_results(rows: RDD[_In], function: Callable[[Iterable[_In]], Iterable[_Out]]) -> Iterator[_Out]:

@@ -28,8 +28,6 @@ from spark_sync.spark.on_demand import SparkOnDemand
 from spark_sync.spark.submission import LOCAL_MASTER, is_submitted
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from ranger_cdap.telemetry.sdk import Telemetry
     from spark_sync.grants.ranger_names import RangerNames
     from spark_sync.ledger.delta_ledger import DeltaLedger
@@ -115,7 +113,7 @@ def _follow(
 
     notify_log = NotifyLog()
     with until_terminated() as ended, SparkOnDemand(settings.sync, master=master) as spark:
-        ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance, spark)
+        ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance, spark, few=spark.few.events)
         names = RangerNames(settings)
         news = News(settings.sync, ledger)
 
@@ -156,7 +154,7 @@ def print_result(invocation: Invocation, report: RunReport, *, dry: bool = False
 
 def _one(
     settings: Settings,
-    spark: Callable[[], SparkSession],
+    spark: SparkOnDemand,
     progress: Callable[[str], None],
     telemetry: Telemetry | None,
     *,
@@ -170,7 +168,14 @@ def _one(
     report = None
     try:
         report = run_once(
-            settings, spark, now=round(began * 1000), progress=progress, dry=dry, ledger=ledger, names=names
+            settings,
+            spark,
+            now=round(began * 1000),
+            progress=progress,
+            dry=dry,
+            few=spark.few,
+            ledger=ledger,
+            names=names,
         )
         report = replace(report, run_id=run_id)
     finally:

@@ -94,6 +94,9 @@ def _lines(file: BinaryIO, at: int, end: int | None) -> Iterator[bytes]:
         ended = end is not None and at >= end and piece.endswith(b"\n")
         if half_ended and piece == b"\n":
             continue
+        if not line and b"\r" not in piece and piece.endswith(b"\n"):  # as nearly all
+            yield piece[:-1]
+            continue
         *whole, rest = piece.splitlines(keepends=True)
         for one in whole:
             yield _shortened(line + one.rstrip(_ENDS))

@@ -21,16 +21,7 @@ from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import GrantGroup
-from spark_sync.ledger.histories import (
-    HistoryPart,
-    concerns_others,
-    entity_of,
-    fold_part,
-    is_one_of,
-    is_reached,
-    may_concern,
-    parts_of,
-)
+from spark_sync.ledger.key_filter import KeyFilter
 from spark_sync.ledger.lease import Lease
 from spark_sync.ledger.ledger import FEW_EVENTS, Baseline, Decide, FoldProgress, LedgerChange, Scope, differences
 from spark_sync.ledger.ledger_queries import (
@@ -60,7 +51,9 @@ from spark_sync.ledger.ledger_version import TableVersion, TableVersions
 from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
 from spark_sync.ledger.life_pages import current_slices, read_pages
 from spark_sync.ledger.notes import Notes
-from spark_sync.tasks import here, on_spark
+from spark_sync.ledger.parts_to_fold import parts_to_fold
+from spark_sync.ledger.shapes import fold_part
+from spark_sync.tasks import here, on_spark, uncollected
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,7 +65,7 @@ _MOST_FILES: Final = 16
 _KEPT_HOURS: Final = 7 * 24
 """Table versions younger than this stay for their readers."""
 _EVENTS_AT_A_TIME: Final = 100_000
-_IDS_A_QUERY: Final = 10_000
+IDS_A_QUERY: Final = 10_000
 _MOST_NAMES: Final = 1_000
 """Names in a condition. With thousands a query takes seconds, and with more than 20,000 DataFusion crashes."""
 _NO_VERSIONS: Mapping[EntityId, tuple[str, ...]] = {}
@@ -130,24 +123,26 @@ class DeltaLedger:
     def add_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Store the events of rows of `NEW_EVENTS`, as `add_events`; of several with one key the first counts."""
         count, round_ = 0, pa.scalar(self._progress().folded + 1, pa.int64())
-        for some in _together(batches):
-            new = self._unknown(some)
-            if new.num_rows:
-                rounds = pa.repeat(round_, new.num_rows)
-                self._tables.write("events", new.append_column("round", rounds).to_batches())
-                count += new.num_rows
+        seen = KeyFilter()
+        with uncollected():
+            for some in _together(batches):
+                new = self._unknown(some, seen)
+                if new.num_rows:
+                    rounds = pa.repeat(round_, new.num_rows)
+                    self._tables.write("events", new.append_column("round", rounds).to_batches())
+                    count += new.num_rows
         return count
 
-    def fold(self, decide: Decide) -> None:
+    def fold(self, decide: Decide, settings: FoldSettings | None = None) -> None:
         """Apply `decide` to each entity with events that are not folded yet, and record the changes in one step.
 
-        Of many events `decide` runs where Spark's executors are.
+        Of many events `decide` runs where Spark's executors are. `settings`: if `decide` is the fold with these.
         """
-        touched, events = self._touched()
+        events, parts = parts_to_fold(self._tables, self._queries, self._progress())
         spark = self._spark if events > self._few else None
         tasks = on_spark(spark) if spark else here
-        parts = map(self._part, parts_of(touched))
-        self._append_changes(list(tasks(partial(fold_part, decide, self.instance), parts)))
+        with uncollected():
+            self._append_changes(tasks(partial(fold_part, decide, settings, self.instance), parts))
 
     def mark_folded(self, scope: Scope) -> None:
         """Note that everything in that scope is folded and recorded."""
@@ -317,39 +312,19 @@ class DeltaLedger:
     def _progress(self) -> FoldProgress:
         return self.notes.read(_PROGRESS, FoldProgress) or FoldProgress()
 
-    def _touched(self) -> tuple[set[EntityId], int]:
-        """Return the entities whose lives the new events may change, and the number of these events."""
-        touched, above, events = set[EntityId](), set[tuple[EntityId, str]](), 0
-        for row in self._tables.query(self._queries.new_events(self._progress(), concerns_others())):
-            entity, events = entity_of(row), events + row["events"]
-            if not row["child"]:
-                touched.add(entity)
-            if row["others"]:
-                above.add((entity, row["child"]))
-        if above:
-            inside = f"namespace IN ({quoted(*sorted({entity.parts[0] for entity, _ in above}))})"
-            lives = f"{self._queries.lives(inside, 'type, parts, bool_or(ended IS NULL) AS is_open')} GROUP BY 1, 2"
-            known = {entity_of(row): row["is_open"] for row in self._tables.query(lives)}
-            if any(child for _, child in above):  # a check may mean what has no life yet
-                own = self._queries.rows("events", f"{inside} AND coalesce(child, '') = ''", "DISTINCT type, parts")
-                known = dict.fromkeys(map(entity_of, self._tables.query(own)), False) | known
-            touched |= {entity for entity, is_open in known.items() if is_reached(entity, above, is_open=is_open)}
-        return touched, events
-
-    def _part(self, entities: tuple[EntityId, ...]) -> HistoryPart:
-        lives = self._tables.batches(self._queries.lives(is_one_of(entities)))
-        return HistoryPart(
-            entities, tuple(lives), tuple(self._tables.batches(self._queries.rows("events", may_concern(entities))))
-        )
-
     def _append_changes(self, changes: Iterable[pa.RecordBatch]) -> None:
         """Append rows of `CHANGES` in their order, all or none."""
-        rows = pa.Table.from_batches(changes, CHANGES)
-        if rows.num_rows:
-            last = self._one(LAST_CHANGE)["last"]
-            sequence = pa.array(range(last + 1, last + 1 + rows.num_rows), pa.int64())
-            place = CHANGES.get_field_index("sequence")
-            self._tables.write("changes", rows.set_column(place, CHANGES.field(place), sequence).to_batches())
+        last, place = self._one(LAST_CHANGE)["last"], CHANGES.get_field_index("sequence")
+
+        def numbered() -> Iterator[pa.RecordBatch]:
+            nonlocal last
+            for batch in changes:
+                if batch.num_rows:
+                    sequence = pa.array(range(last + 1, last + 1 + batch.num_rows), pa.int64())
+                    last += batch.num_rows
+                    yield batch.set_column(place, CHANGES.field(place), sequence)
+
+        self._tables.write_at_once("changes", numbered())
 
     def _pages(self, condition: str) -> Iterator[list[Life]]:
         return read_pages(self._tables, self._queries, condition)
@@ -357,22 +332,25 @@ class DeltaLedger:
     def _lives(self, condition: str, entities: Collection[EntityId] = ()) -> list[Life]:
         return list(chain.from_iterable(read_pages(self._tables, self._queries, condition, entities)))
 
-    def _unknown(self, events: pa.Table) -> pa.Table:
+    def _unknown(self, events: pa.Table, seen: KeyFilter) -> pa.Table:
         """Return those of the rows of `NEW_EVENTS` whose key is not stored, each key once."""
         keys = list(zip(events["source"].to_pylist(), events["id"].to_pylist(), strict=True))
+        if len(keys) > IDS_A_QUERY and not seen.is_filled:
+            seen.fill((row["source"], row["id"]) for row in self._tables.query("SELECT source, id FROM events"))
         by_source: dict[str, list[str]] = {}
-        for source, id_ in dict.fromkeys(keys):
+        for source, id_ in dict.fromkeys(filter(seen.may_have, keys)):
             by_source.setdefault(source, []).append(id_)
-        seen = {
+        known = {
             (source, row["id"])
             for source, ids in by_source.items()
-            for some in (ids[start : start + _IDS_A_QUERY] for start in range(0, len(ids), _IDS_A_QUERY))
+            for some in (ids[start : start + IDS_A_QUERY] for start in range(0, len(ids), IDS_A_QUERY))
             for row in self._tables.query(self._queries.known_ids(source, some))
         }
         new = []
         for key in keys:
-            new.append(key not in seen)
-            seen.add(key)
+            new.append(key not in known)
+            known.add(key)
+        seen.add(keys)
         return events.filter(pa.array(new, pa.bool_()))
 
     def _one(self, sql: str) -> Mapping[str, Any]:

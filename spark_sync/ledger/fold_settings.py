@@ -58,9 +58,11 @@ class FoldSettings:
 
     def creator_of(self, event: EntityEvent) -> str:
         """Return the creator that the event names; `UNKNOWN` if it names no user who may be one."""
-        user = event.user
-        if self.impersonated == "requester" and event.requester:
-            user = event.requester
+        is_sent = self.impersonated == "requester" and event.requester
+        return self.creator_named(event.requester if is_sent else event.user)
+
+    def creator_named(self, user: str) -> str:
+        """Return the creator whom a user of CDAP is; `UNKNOWN` if no possible one."""
         try:
             user = self.names.user(user)
         except UncertainName:

@@ -6,19 +6,20 @@ A part is read by one query of lives and one of events; its histories are folded
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types
 from spark_sync.ledger.event import ChangeKind, EntityEvent
-from spark_sync.ledger.ledger import Decide, History
+from spark_sync.ledger.ledger import History
 from spark_sync.ledger.ledger_queries import quoted
-from spark_sync.ledger.ledger_rows import CHANGES, Row, change_row, event_of, life_of
+from spark_sync.ledger.ledger_rows import Row, event_of, life_of
 from spark_sync.ledger.life import Life
 from spark_sync.ledger.matching import concerns
 
@@ -37,11 +38,24 @@ Above = AbstractSet[tuple[EntityId, str]]
 
 @dataclass(frozen=True, slots=True)
 class HistoryPart:
-    """Entities with the rows of their lives and of all events that may concern them; can be pickled."""
+    """Entities with the rows, as `LIVES`, of their lives and, as `EVENTS`, of all events that may concern them.
+
+    It can be pickled.
+    """
 
     entities: tuple[EntityId, ...]
     lives: tuple[pa.RecordBatch, ...]
     events: tuple[pa.RecordBatch, ...]
+
+    def of(self, entities: Collection[EntityId]) -> HistoryPart:
+        """Return the part of some of its entities."""
+        above = {
+            one for entity in entities for type_ in entity_type(entity.type).path if (one := entity.ancestor(type_))
+        }
+        lives = (batch.filter(_is_one_of(batch, entities)) for batch in self.lives)
+        return HistoryPart(
+            tuple(entities), tuple(lives), tuple(batch.filter(_is_one_of(batch, above)) for batch in self.events)
+        )
 
 
 def entity_of(row: Row) -> EntityId:
@@ -99,10 +113,8 @@ def histories(part: HistoryPart) -> Iterator[History]:
         yield History(entity, tuple(event for event in told if concerns(entity, event)), tuple(lives[entity]))
 
 
-def fold_part(decide: Decide, instance: str, part: HistoryPart) -> pa.RecordBatch:
-    """Return what `decide` changes of a part's lives, as rows of `CHANGES` without their sequence."""
-    rows = [change_row(instance, change) for history in histories(part) for change in decide(history)]
-    return pa.RecordBatch.from_pylist(rows, schema=CHANGES)
+def _is_one_of(batch: pa.RecordBatch, entities: Iterable[EntityId]) -> pa.BooleanArray:
+    return pc.is_in(batch["entity"], value_set=pa.array(map(str, entities), pa.string()))
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:

@@ -22,6 +22,10 @@ OF_OTHERS: Final = f"entity NOT IN (SELECT entity FROM lives WHERE {EXISTING})"
 """The condition for lives of all other entities."""
 
 
+BUCKET: Final = "left(md5(concat(parts[1], '.', parts[2])), 2) AS bucket"
+"""A row's bucket, in two hexadecimal digits, whatever entities are called."""
+
+
 def quoted(*texts: str) -> str:
     """Return texts as literals of SQL with commas, `NULL` for none."""
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts) or "NULL"
@@ -120,12 +124,25 @@ class LedgerQueries:
         return f"SELECT id FROM events WHERE source = {quoted(source)} AND id IN ({quoted(*ids)})"
 
     def new_events(self, progress: FoldProgress, others: str) -> str:
-        """Select what says which entities the events that are to be folded concern, and their number.
+        """Select what says which entities the events that are to be folded concern.
 
         `others`: the condition for events that concern what is in their entity.
         """
-        selected = f"type, parts, coalesce(child, '') AS child, {others} AS others, count(*) AS events"
+        selected = f"type, parts, coalesce(child, '') AS child, {others} AS others"
         return self.rows("events", _is_new(progress), selected) + " GROUP BY 1, 2, 3, 4"
+
+    def fresh_events(self, progress: FoldProgress) -> str:
+        """Select the number of events that are to be folded."""
+        return self.rows("events", _is_new(progress), "count(*) AS events")
+
+    def spread_events(self, progress: FoldProgress, others: str) -> str:
+        """Select the events for `spread_parts`; `others` as in `new_events`."""
+        flags = f"coalesce({_is_new(progress)}, false) AS fresh, coalesce({others}, false) AS others"
+        return self.rows("events", selected=f"{columns(EVENTS.names)}, {flags}, {BUCKET}")
+
+    def spread_lives(self, table: str, names: Iterable[str]) -> str:
+        """Select the rows of lives in a table for `spread_parts`."""
+        return self.rows(table, selected=f"{columns(names)}, {BUCKET}")
 
     def decided_until(self, progress: FoldProgress) -> str:
         """Select the time of the newest event before those of `young_events`, and the number of events after them."""

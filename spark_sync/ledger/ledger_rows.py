@@ -144,7 +144,7 @@ def change_row(instance: str, change: LedgerChange) -> dict[str, Any]:
 def life_row(instance: str, life: Life) -> dict[str, Any]:
     """Return a row of `LIVES`."""
     begun, ended = life.begun, life.ended
-    parts, (namespace, application) = life.entity.parts, _places(life.entity.type)
+    parts, (namespace, application) = life.entity.parts, places_of(life.entity.type)
     return {
         "instance": instance,
         "entity": str(life.entity),
@@ -165,7 +165,7 @@ def life_row(instance: str, life: Life) -> dict[str, Any]:
 
 def event_batch(instance: str, events: Sequence[EntityEvent]) -> pa.RecordBatch:
     """Return rows of `NEW_EVENTS`."""
-    entities, places = [event.entity for event in events], [_places(event.entity.type) for event in events]
+    entities, places = [event.entity for event in events], [places_of(event.entity.type) for event in events]
     columns: dict[str, Sequence[Any]] = {
         "instance": [instance] * len(events),
         "entity": list(map(str, entities)),
@@ -191,7 +191,7 @@ def batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
 
 
 @cache
-def _places(kind: str) -> tuple[int | None, int | None]:
+def places_of(kind: str) -> tuple[int | None, int | None]:
     """Return which parts of an entity of that type are its namespace and application."""
     path = entity_type(kind).path[1:]
     namespace, application = (path.index(level) if level in path else None for level in ("namespace", "application"))

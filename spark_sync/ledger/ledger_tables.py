@@ -176,13 +176,24 @@ class LedgerTables:
         Raises:
             SyncError: a table cannot be read or written.
         """
+        self.write_at_once(name, (batch.cast(TABLES[name]) for batch in self.batches(*queries)), replacing=True)
+
+    def write_at_once(self, name: str, batches: Iterable[pa.RecordBatch], *, replacing: bool = False) -> None:
+        """As `write`, of rows that are made of tables, or too many for memory: they are made before the write begins.
+
+        Raises:
+            SyncError: a table cannot be read or written.
+        """
         # In between they are in a file: delta-rs panics if a query begins while it writes, and takes twice the memory.
-        with TemporaryFile() as packed, _errors(self._directory):
+        with _errors(self._directory), TemporaryFile() as packed:
+            count = 0
             with pa.ipc.new_stream(packed, TABLES[name], options=_PACKED) as rows:
-                for batch in self.batches(*queries):
-                    rows.write_batch(batch.cast(TABLES[name]))
+                for batch in batches:
+                    rows.write_batch(batch)
+                    count += batch.num_rows
             packed.seek(0)
-            self.write(name, pa.ipc.open_stream(packed), replacing=True)
+            if count or replacing:
+                self.write(name, pa.ipc.open_stream(packed), replacing=replacing)
 
     def compact(self, name: str) -> None:
         """Put the small files of a table together; its rows stay.

@@ -25,14 +25,16 @@ IDLE: Final = 300.0
 class Few:
     """Bytes of a source's new files, and new events, up to which they are read and folded in this process.
 
-    For more, Spark is faster on several processors, its start included.
+    For more, Spark is faster on several processors, though it takes twice their time.
     """
 
-    bytes: int = 64_000_000
+    bytes: int = 1_000_000_000
     events: int = FEW_EVENTS
 
 
 FEW: Final = Few()
+ON_A_CLUSTER: Final = Few(64_000_000, 50_000)
+"""Executors wait there, and a driver's container has little memory."""
 
 
 @dataclass(eq=False, slots=True)
@@ -51,6 +53,11 @@ class SparkOnDemand:
     _stack: ExitStack = field(default_factory=ExitStack)
     _session: SparkSession | None = None
     _used: float = 0.0
+
+    @property
+    def few(self) -> Few:
+        """What a run reads and folds in its process."""
+        return FEW if self.master == LOCAL_MASTER and not is_submitted() else ON_A_CLUSTER
 
     def __call__(self) -> SparkSession:
         """Return the session, started if necessary.

@@ -13,7 +13,6 @@ import sys
 import pytest
 
 from ranger_cdap.__main__ import run
-from spark_sync.job import run_once
 from spark_sync.ledger import store_lease
 from spark_sync.spark.on_demand import Few
 from tests.cluster.spark_clusters import LEASE
@@ -37,7 +36,7 @@ def main(step: str, *arguments: str) -> None:
     for name, value in LEASE.items():
         patch.setattr(store_lease, name, value)
     patch.setattr("spark_sync.grants.push.AT_A_TIME", 1)
-    patch.setitem(run_once.__kwdefaults__, "few", Few(bytes=0, events=0))
+    patch.setattr("spark_sync.spark.on_demand.ON_A_CLUSTER", Few(bytes=0, events=0))
     patch.setattr("spark_sync.cli.review.FEW_ANSWERS", 0)
     if step != "-" and not is_retried():
         kill_at(ALL[step], kill_both, patch)

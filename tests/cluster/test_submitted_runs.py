@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ranger_cdap.config import Settings, StoreUrl
-from spark_sync.spark.on_demand import FEW
+from spark_sync.spark.on_demand import ON_A_CLUSTER
 from spark_sync.spark.spark_security import CLOSED
 from spark_sync.store import entries, open_file
 from tests.cli.fixtures import COMPANY, download
@@ -133,7 +133,7 @@ def test_the_events_of_the_demo_to_grants_and_nothing_twice(many: Place, ranger:
     assert done.code == 0, done.said[-5000:]
     report = report_of(done)
     assert (report["trouble"], len(report["granted"])) == ("", len(OTHERS))
-    assert {each["name"]: each["events"] > FEW.events for each in report["sources"]}["audit"]
+    assert {each["name"]: each["events"] > ON_A_CLUSTER.events for each in report["sources"]}["audit"]
     assert by_values(ranger.grants()) == by_values(OTHERS)
     version, marks = ranger.policy_version(), ledger_of(many.settings).marks()
     done = many.run()

@@ -64,8 +64,8 @@ def test_each_part_of_the_page_on_speed_says_how_it_was_measured() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("`python -m benchmarks.sync` with `--events 1 2`", set()),
-        ("`python -m benchmarks.sync --events 5 --follow 5`", set()),
+        ("`python -m benchmarks.bulk` with `--lines 1 2`", set()),
+        ("`python -m benchmarks.bulk --lines 5 --follow 5`", set()),
         ("`python -m benchmarks.workload`", {"workload"}),
         ("`python -m benchmarks.sink` with `--events 1`", {"sink", "--events"}),
         ("`python -m benchmarks.engine` with `--evens 1`", {"--evens"}),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ranger_cdap.config import Settings
-from spark_sync.spark.on_demand import FEW
+from spark_sync.spark.on_demand import ON_A_CLUSTER
 from spark_sync.spark.spark_security import CLOSED, fresh_secret
 from tests.recording import RECORDING
 from tests.short_lived_java import QUICK_JAVA
@@ -45,14 +45,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-MANY = FEW.events + 1_000
+MANY = ON_A_CLUSTER.events + 1_000
 """Deletions of what never existed: so many, in so long lines, that executors read the lines and fold the events."""
 
 
 def write_many(inbox: Path, name: str = "many.jsonl") -> None:
-    lines = [message(n // 100, n, "DELETE").ljust(FEW.bytes // FEW.events) for n in range(MANY)]
+    lines = [message(n // 100, n, "DELETE").ljust(ON_A_CLUSTER.bytes // ON_A_CLUSTER.events) for n in range(MANY)]
     (inbox / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert (inbox / name).stat().st_size > FEW.bytes
+    assert (inbox / name).stat().st_size > ON_A_CLUSTER.bytes
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_a_run_on_a_closed_cluster_grants_what_the_recordings_tell(
         assert hidden not in done.stderr + done.stdout
     report = json.loads(done.stdout[done.stdout.index("{\n") :])
     assert (report["trouble"], report["waiting"]) == ("", [])
-    assert {source["name"]: source["events"] > FEW.events for source in report["sources"]}["audit"]
+    assert {source["name"]: source["events"] > ON_A_CLUSTER.events for source in report["sources"]}["audit"]
     assert len(report["granted"]) == len(OTHERS)
     assert by_values(ranger.grants()) == by_values(OTHERS)
 

@@ -186,6 +186,20 @@ def test_folding_through_the_tables_is_folding(
     play(few_and_quiet(seed), [DeltaLedger(tmp_path, "cdap")], journal=journal)
 
 
+@pytest.mark.parametrize("seed", [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 9))])
+@pytest.mark.parametrize("journal", [True, False], ids=["with a journal", "without a journal"])
+def test_folding_many_events_through_spread_tables_is_folding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, journal: bool
+) -> None:
+    """Each table is read once, and spread over parts, several times in a part."""
+    from spark_sync.ledger.delta_ledger import DeltaLedger
+
+    monkeypatch.setattr("spark_sync.ledger.parts_to_fold.FEW_QUERIED", 0)
+    monkeypatch.setattr("spark_sync.ledger.spread_parts.ENTITIES_OF_A_PART", 7)
+    monkeypatch.setattr("spark_sync.ledger.spread_parts.ROWS_AT_A_TIME", 20)
+    play(few_and_quiet(seed), [DeltaLedger(tmp_path, "cdap")], journal=journal)
+
+
 @pytest.mark.spark
 def test_folding_on_spark_and_here_in_turn_is_folding(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -193,6 +207,8 @@ def test_folding_on_spark_and_here_in_turn_is_folding(
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
     monkeypatch.setattr("spark_sync.ledger.histories.ENTITIES_OF_A_PART", 3)
+    monkeypatch.setattr("spark_sync.ledger.parts_to_fold.FEW_QUERIED", 30)
+    monkeypatch.setattr("spark_sync.ledger.spread_parts.ENTITIES_OF_A_PART", 7)
     ledgers = [DeltaLedger(tmp_path, "cdap", lambda: spark, few=few) for few in (5_000, 0)]
     assert play(few_and_quiet(20261121), ledgers, journal=True) >= ALL_BY_FOLDING
 
