@@ -108,10 +108,11 @@ def _evaluated(call: HandlerCall, deciders: DeciderRegistry, request: Evaluation
     if place is None:
         raise AuthzProblem.RESOURCE_TYPE_NOT_FOUND.error(resource.type or "")
     decider, values = place
-    if is_operation(call, decider, permission):
-        result = _operation(call, decider, claims, context, permission, values)
-    else:
-        result = _permission(decider, claims, context, permission, values)
+    result = (
+        _operation(call, decider, claims, context, permission, values)
+        if is_operation(call, decider, permission)
+        else _permission(decider, claims, context, permission, values)
+    )
     call.decided("authzen", result.decision)
     return result
 
@@ -189,6 +190,8 @@ def _merged_entity(item: AuthZenEntity | None, whole: AuthZenEntity | None) -> A
 
 
 def _merged_action(item: AuthZenAction | None, whole: AuthZenAction | None) -> AuthZenAction | None:
-    if item is None or whole is None:
-        return item or whole
-    return AuthZenAction(name=whole.name if item.name is None else item.name, properties=item.properties)
+    return (
+        item or whole
+        if item is None or whole is None
+        else AuthZenAction(name=whole.name if item.name is None else item.name, properties=item.properties)
+    )

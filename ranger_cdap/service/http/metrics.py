@@ -136,11 +136,14 @@ def _policy_decision_point(requests: Mapping[Labels, float], seconds: float) -> 
         return sum(count for (_, status), count in requests.items() if first <= int(status) <= last)
 
     total = number(0, 999)
-    yield CounterMetricFamily("ranger_pdp_requests", "Requests.", value=total)
-    yield CounterMetricFamily("ranger_pdp_requests_success", "Successful requests.", value=number(0, 399))
-    yield CounterMetricFamily("ranger_pdp_requests_bad_request", "Invalid requests.", value=number(400, 499))
-    yield CounterMetricFamily("ranger_pdp_requests_error", "Requests with a server error.", value=number(500, 999))
-    yield CounterMetricFamily("ranger_pdp_auth_failures", "Unauthenticated requests.", value=number(401, 401))
+    for name, help_text, first, last in (
+        ("ranger_pdp_requests", "Requests.", 0, 999),
+        ("ranger_pdp_requests_success", "Successful requests.", 0, 399),
+        ("ranger_pdp_requests_bad_request", "Invalid requests.", 400, 499),
+        ("ranger_pdp_requests_error", "Requests with a server error.", 500, 999),
+        ("ranger_pdp_auth_failures", "Unauthenticated requests.", 401, 401),
+    ):
+        yield CounterMetricFamily(name, help_text, value=number(first, last))
     average = 1000 * seconds / total if total else 0.0
     yield GaugeMetricFamily("ranger_pdp_request_latency_avg_ms", "Average time of a request.", value=average)
 
