@@ -115,8 +115,9 @@ class Explainer:
     def _items(self, examined: EvaluatedPrivilege, policy_id: int, side: str) -> tuple[ItemFound, ...]:
         wanted = (examined.action,) if examined.action in ACTIONS else ACTIONS
         member = self._groups_of.membership(examined.person)
-        accesses = [action.lower() for action in wanted]
-        return tuple(self.index.items(policy_id, side, member.user, member.groups, accesses))
+        return tuple(
+            self.index.items(policy_id, side, member.user, member.groups, [action.lower() for action in wanted])
+        )
 
     def _name(self, examined: EvaluatedPrivilege) -> str:
         """Return the user's name in Ranger."""

@@ -145,9 +145,12 @@ def _operation(
     if claims.owner or (context.access_time or 0) > 0:
         raise Refused(400, f"an operation of CDAP is decided for the current time and without `{OWNER}`")
     authorizer = call.state.authorizer
-    entity = _entity(values, authorizer.decider.config.instance)
     answer = authorizer.check(
-        claims.user, claims.groups, operation, entity, client_ip=context.client_ip_address or None
+        claims.user,
+        claims.groups,
+        operation,
+        _entity(values, authorizer.decider.config.instance),
+        client_ip=context.client_ip_address or None,
     )
     if not answer.ready:
         raise NotReady(answer.reason)

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
+from itertools import accumulate
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -121,11 +122,8 @@ def _times(total: Mapping[Labels, float], of_buckets: Mapping[Labels, float]) ->
     """Return the histogram of the times: its buckets count what took at most so long, whatever else it was."""
     family = HistogramMetricFamily(_SECONDS_OF, "Time from the request's headers to its response.", labels=["route"])
     for (route,), seconds in sorted(total.items()):
-        so_far, buckets = 0.0, []
-        for most in _LE:
-            so_far += of_buckets.get((route, most), 0.0)
-            buckets.append((most, so_far))
-        family.add_metric([route], buckets, sum_value=seconds)
+        so_far = accumulate(of_buckets.get((route, most), 0.0) for most in _LE)
+        family.add_metric([route], list(zip(_LE, so_far, strict=True)), sum_value=seconds)
     return family
 
 
