@@ -78,8 +78,7 @@ def with_absolute_links(text: str, address: str, version: str) -> str:
             return "" if picture else words
         return f"{picture}[{words}]({address}/{'raw' if picture else 'blob'}/v{version}/{target})"
 
-    parts = _FENCED.split(text)
-    return "".join(part if number % 2 else _LINK.sub(link, part) for number, part in enumerate(parts))
+    return "".join(part if number % 2 else _LINK.sub(link, part) for number, part in enumerate(_FENCED.split(text)))
 
 
 def build(tree: Path, what: str, directory: Path) -> list[Path]:

@@ -59,10 +59,8 @@ fetches it. The image for the sync job also has a Java runtime (GPL-2.0 with the
 
 def licence(package: str) -> str:
     """The SPDX expression of a package, or as near to it as its metadata come."""
-    if package in ELSEWHERE:
-        return ELSEWHERE[package]
-    if package in UNSAID:
-        return UNSAID[package]
+    if known := (ELSEWHERE | UNSAID).get(package):
+        return known
     said = metadata(package)
     classifiers = [text.rpartition(" :: ")[2] for text in said.get_all("Classifier", []) if "License ::" in text]
     short = [text for text in (said.get("License-Expression"), said.get("License")) if text and "\n" not in text]
@@ -83,8 +81,9 @@ def brought_by(package: str, extra: str) -> Iterator[str]:
         if wanted.marker is None:
             counts = extra == BASE
         else:
-            counts = wanted.marker.evaluate(PYTHON | {"extra": extra})
-            counts = counts and not (extra and wanted.marker.evaluate(PYTHON | {"extra": ""}))
+            counts = wanted.marker.evaluate(PYTHON | {"extra": extra}) and not (
+                extra and wanted.marker.evaluate(PYTHON | {"extra": ""})
+            )
         if counts:
             name = canonicalize_name(wanted.name)
             yield name

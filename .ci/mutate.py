@@ -86,9 +86,8 @@ def main(arguments: Sequence[str]) -> int:
     found = results()
     again = {"not checked", "check was interrupted by user", "survived" if given.again else ""}
     if pending := [known[text] for text in sample if found.get(known[text], "not checked") in again]:
-        program = "from mutmut.__main__ import cli; cli()"
-        command = [sys.executable, "-c", program, "run", "--max-children", "1", *pending]
-        if failed := subprocess.run(command, check=False).returncode:
+        program = (sys.executable, "-c", "from mutmut.__main__ import cli; cli()")
+        if failed := subprocess.run([*program, "run", "--max-children", "1", *pending], check=False).returncode:
             return failed
         found = results()
     outcome = {text: found[known[text]] for text in sample}

@@ -99,6 +99,8 @@ def _options(command: click.Command, params: Sequence[click.Parameter]) -> str:
 
 
 def _examples(command: click.Command) -> str:
-    if not isinstance(command, Described) or not command.examples:
-        return ""
-    return "```sh\n" + "\n".join(command.examples) + "\n```\n"
+    return (
+        ""
+        if not isinstance(command, Described) or not command.examples
+        else "```sh\n" + "\n".join(command.examples) + "\n```\n"
+    )

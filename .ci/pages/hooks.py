@@ -30,8 +30,7 @@ def page(manager: pluggy.PluginManager | None = None) -> str:
 def _hooks(manager: pluggy.PluginManager) -> Iterator[pluggy.HookCaller]:
     """Yield the hooks with a specification, module by module, in source order."""
     callers = [caller for _, caller in inspect.getmembers(manager.hook, lambda it: isinstance(it, pluggy.HookCaller))]
-    specified = [caller for caller in callers if caller.spec is not None]
-    yield from sorted(specified, key=_place)
+    yield from sorted((caller for caller in callers if caller.spec is not None), key=_place)
 
 
 def _place(caller: pluggy.HookCaller) -> tuple[str, int]:

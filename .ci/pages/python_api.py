@@ -46,9 +46,11 @@ def _module(name: str, about: str) -> Iterator[str]:
 
 def _names(module: ModuleType) -> list[str]:
     listed = getattr(module, "__all__", None)
-    if listed is not None:
-        return sorted(listed)
-    return sorted(name for name, found in vars(module).items() if getattr(found, "__module__", "") == module.__name__)
+    return (
+        sorted(listed)
+        if listed is not None
+        else sorted(name for name, found in vars(module).items() if getattr(found, "__module__", "") == module.__name__)
+    )
 
 
 def _member(module: ModuleType, name: str) -> Iterator[str]:

@@ -88,9 +88,7 @@ def _type(kind: Any) -> str:
         return ", ".join(f"`{value}`" for value in arguments)
     if origin is tuple:
         return "names" if arguments[0] is str else f"a list of {_type(arguments[0])}"
-    if origin is dict:
-        return f"a table of {_type(arguments[1]).removesuffix('s')}s"
-    return _WORDS[kind]
+    return _WORDS[kind] if origin is not dict else f"a table of {_type(arguments[1]).removesuffix('s')}s"
 
 
 def _default(field: Any) -> str:

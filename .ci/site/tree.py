@@ -96,9 +96,9 @@ def linked_from(pages: set[Path]) -> set[Path]:
 def uri(path: Path) -> str:
     """Return where the site has the page of a file or folder; no folder of the site is a hidden one."""
     shown = "/".join(part.lstrip(".") for part in path.parts)
-    if (ROOT / path).is_dir():
-        return f"{shown}/README.md"
-    return shown if path.suffix in {".md", ".png"} else f"{shown}.md"
+    return (
+        f"{shown}/README.md" if (ROOT / path).is_dir() else shown if path.suffix in {".md", ".png"} else f"{shown}.md"
+    )
 
 
 def _linked(path: Path) -> Iterator[Path]:

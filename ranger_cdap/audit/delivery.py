@@ -133,9 +133,8 @@ class Delivery:
                     return True
                 waits = bool(self._queue) or (self._spool is not None and self._spool.waits)
                 left = self._retry_at - time.monotonic() if self._pause else 0.0
-                if waits and left <= 0:
-                    return True
-                if self._queue and self._spool is not None and self._pause and self._disk_works:
+                to_disk = self._queue and self._spool is not None and self._pause and self._disk_works
+                if (waits and left <= 0) or to_disk:
                     return True
                 self._changed.wait(left if waits else None)
             last_attempt_failed = self._pause > 0 and self._retry_at > 0

@@ -114,9 +114,11 @@ def _fitting(name: str, value: Any) -> Any:
     if name in _FULL_TEXT or not isinstance(value, str) or len(value) * 4 <= _LONGEST_KEYWORD:
         return value
     content = value.encode()
-    if len(content) <= _LONGEST_KEYWORD:
-        return value
-    return content[: _LONGEST_KEYWORD - len(_CUT.encode())].decode(errors="ignore") + _CUT
+    return (
+        value
+        if len(content) <= _LONGEST_KEYWORD
+        else content[: _LONGEST_KEYWORD - len(_CUT.encode())].decode(errors="ignore") + _CUT
+    )
 
 
 def _check_index(name: str) -> None:

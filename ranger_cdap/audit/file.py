@@ -97,8 +97,7 @@ class FileSink:
     def _opened(self) -> int:
         if self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-            self._descriptor = os.open(self._path, flags, 0o600)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._size = _UNKNOWN
             if self._durable:
                 fsync_directory(self._path.parent)

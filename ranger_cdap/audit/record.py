@@ -132,9 +132,11 @@ class AuditedService(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def of(cls, engine: PolicyEngine | None, cluster: str = "", configured: str = "") -> Self:
         """Return the service of an engine; without one it has the configured name, and its definition is unknown."""
-        if engine is None:
-            return cls(configured, 0, cluster)
-        return cls(engine.service_name, engine.service_def.id or 0, cluster)
+        return (
+            cls(engine.service_name, engine.service_def.id or 0, cluster)
+            if engine is not None
+            else cls(configured, 0, cluster)
+        )
 
 
 class AuditedAccess(msgspec.Struct, frozen=True, gc=False):

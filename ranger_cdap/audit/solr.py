@@ -35,8 +35,9 @@ class SolrSink:
             AuditSinkError: no node is available, or one rejects the account.
         """
         body = msgspec.json.encode([document(record) for record in records])
-        query = {"commitWithin": str(_SEEN_WITHIN_MS), "wt": "json"}
-        self._servers.ask("POST", "/update", body, "application/json", query)
+        self._servers.ask(
+            "POST", "/update", body, "application/json", {"commitWithin": str(_SEEN_WITHIN_MS), "wt": "json"}
+        )
 
     def close(self) -> None:
         """Close the session."""

@@ -31,6 +31,8 @@ def reviewed(engine: PolicyEngine, request: AccessRequest) -> tuple[Decision, Ac
     decision = engine.evaluate(request)
     if decision.conditional:
         return decision, engine.access_entry(request)
-    if is_allowed(decision):
-        return decision, AccessEntry(Verdict.ALLOWED, decision.policy_id)
-    return decision, AccessEntry(Verdict.DENIED, decision.policy_id) if decision.policy_id >= 0 else None
+    return (
+        (decision, AccessEntry(Verdict.ALLOWED, decision.policy_id))
+        if is_allowed(decision)
+        else (decision, AccessEntry(Verdict.DENIED, decision.policy_id) if decision.policy_id >= 0 else None)
+    )

@@ -177,10 +177,9 @@ class Decider:
         """
         decision_context, unready = self._decision_context(user, groups, client_ip)
         answers = [self._answer(decision_context, unready, user, row, entity, context) for row, entity in rows]
-        if decision_context is not None:
-            engine, now = decision_context.engine, decision_context.now
-        else:
-            engine, now = None, self.now()
+        engine, now = (
+            (decision_context.engine, decision_context.now) if decision_context is not None else (None, self.now())
+        )
         return self._recorded(answers, engine, now, client_ip, final_check)
 
     def evaluate_rows(
@@ -324,9 +323,11 @@ class Decider:
         except Exception as e:
             logger.warning("a veto hook failed with %s, so the operation is denied", type(e).__name__)
             reasons = ["a veto hook failed"]
-        if not reasons:
-            return answer
-        return replace(answer, allowed=False, given_missing=(), given_reason=f"vetoed: {'; '.join(map(str, reasons))}")
+        return (
+            replace(answer, allowed=False, given_missing=(), given_reason=f"vetoed: {'; '.join(map(str, reasons))}")
+            if reasons
+            else answer
+        )
 
     def _recorded(
         self,
@@ -361,16 +362,20 @@ class Decider:
 
 def _refused(answers: Sequence[Answer], why: str) -> list[Answer]:
     """Return the answers as denials with that reason; unchanged if it is empty."""
-    if not why:
-        return list(answers)
-    return [replace(answer, allowed=False, enforced=True, given_missing=(), given_reason=why) for answer in answers]
+    return (
+        [replace(answer, allowed=False, enforced=True, given_missing=(), given_reason=why) for answer in answers]
+        if why
+        else list(answers)
+    )
 
 
 def other_service_type(engine: PolicyEngine | None) -> str:
     """Return `of a service of type ..., not of CDAP` if the policies cannot be about CDAP; empty if they can."""
-    if engine is None or {resource.name for resource in engine.service_def.resources}.issuperset(_CDAP_LEVELS):
-        return ""
-    return f"of a service of type `{engine.service_def.name}`, not of CDAP"
+    return (
+        ""
+        if engine is None or {resource.name for resource in engine.service_def.resources}.issuperset(_CDAP_LEVELS)
+        else f"of a service of type `{engine.service_def.name}`, not of CDAP"
+    )
 
 
 def verified(entity: EntityId) -> EntityId:

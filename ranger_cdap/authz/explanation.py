@@ -83,8 +83,7 @@ class Explainer:
         items = self._items_of_all(examined, DENY)
         change = f"{self._removal(examined, named, items)}, or add a deny exception for {self._name(examined)} there"
         change += f", or take {tag.tags} off {examined.entity}" if tag.tags else ""
-        gives = "; then a policy must allow it"
-        return Explanation(examined, f"{named}{denial_by(examined)}", change + gives, items)
+        return Explanation(examined, f"{named}{denial_by(examined)}", f"{change}; then a policy must allow it", items)
 
     def _no_policy_allows(self, examined: EvaluatedPrivilege) -> Explanation:
         others = self._others(examined)
@@ -116,8 +115,9 @@ class Explainer:
     def _items(self, examined: EvaluatedPrivilege, policy_id: int, side: str) -> tuple[ItemFound, ...]:
         wanted = (examined.action,) if examined.action in ACTIONS else ACTIONS
         member = self._groups_of.membership(examined.person)
-        accesses = [action.lower() for action in wanted]
-        return tuple(self.index.items(policy_id, side, member.user, member.groups, accesses))
+        return tuple(
+            self.index.items(policy_id, side, member.user, member.groups, [action.lower() for action in wanted])
+        )
 
     def _name(self, examined: EvaluatedPrivilege) -> str:
         """Return the user's name in Ranger."""
@@ -148,9 +148,7 @@ class Explainer:
         if self._context is None:
             return ()
         entity = examined.entity if isinstance(examined.entity, EntityId) else examined.decided_on
-        if entity is None:
-            return ()
-        return self._context.ask(examined.person, entity, examined.action).trace
+        return self._context.ask(examined.person, entity, examined.action).trace if entity is not None else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,9 +169,11 @@ def _last_index(documents: Documents) -> PolicyIndex:
 
 
 def _tagged(documents: Documents) -> tuple[Mapping[str, PolicyResource], ...]:
-    if documents.tags is None:
-        return ()
-    return tuple(one.resource_elements for one in decode_service_tags(documents.tags).service_resources)
+    return (
+        ()
+        if documents.tags is None
+        else tuple(one.resource_elements for one in decode_service_tags(documents.tags).service_resources)
+    )
 
 
 def users_of(store: UserStore) -> frozenset[str]:

@@ -38,8 +38,7 @@ def groups_by_source(authorizer: Authorizer, settings: Settings, user: str) -> I
         if isinstance(found.plugin, ConfiguredGroups):
             yield from _configured(found.plugin, settings.groups, user)
         else:
-            arguments = dict.fromkeys(found.argnames, user)
-            yield _timed(f"plugin {found.plugin_name}", partial(found.function, **arguments))
+            yield _timed(f"plugin {found.plugin_name}", partial(found.function, **dict.fromkeys(found.argnames, user)))
 
 
 def _of_ranger(authorizer: Authorizer, settings: PluginSettings, user: str) -> SourceAnswer:
@@ -58,8 +57,7 @@ def _configured(plugin: ConfiguredGroups, settings: GroupSettings, user: str) ->
         yield SourceAnswer("static", tuple(sorted(settings.static[user])))
         return
     for source in plugin.directory.sources:
-        deadline = time.monotonic() + settings.deadline
-        yield _timed(source.name, partial(source.look_up, user, deadline))
+        yield _timed(source.name, partial(source.look_up, user, time.monotonic() + settings.deadline))
 
 
 def _timed(source: str, look_up: Callable[[], Collection[str] | None]) -> SourceAnswer:

@@ -174,9 +174,11 @@ def _applies(
         return False
     if key == _COMBINED:
         return _text(properties, _MAPPING) == f"{_PACKAGE}{_COMPOSITE}"
-    if row.get("as") == "case":
-        return any(name.endswith(_RULE_BASED) for name in classes.values())
-    return key != _SSL and (not row.get("posix") or _is_posix(properties))
+    return (
+        any(name.endswith(_RULE_BASED) for name in classes.values())
+        if row.get("as") == "case"
+        else key != _SSL and (not row.get("posix") or _is_posix(properties))
+    )
 
 
 def _is_posix(properties: Mapping[str, Property]) -> bool:

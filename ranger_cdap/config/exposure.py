@@ -40,8 +40,7 @@ def _values(value: Any, wanted: Any, kind: type, name: str) -> Iterator[tuple[st
     elif isinstance(value, Mapping):
         if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
             for field in msgspec.structs.fields(wanted):
-                below = f"{name}.{field.name}".lstrip(".")
-                yield from _values(value.get(field.name), field.type, kind, below)
+                yield from _values(value.get(field.name), field.type, kind, f"{name}.{field.name}".lstrip("."))
         else:
             for key, one in value.items():
                 yield from _values(one, (None, *get_args(wanted))[-1], kind, f"{name}.{key}")

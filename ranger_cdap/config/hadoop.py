@@ -100,15 +100,19 @@ def _translated(properties: Mapping[str, Property]) -> tuple[Layer, tuple[NotUse
             values[setting] = (value, origin)
         elif value and is_audited:
             sinks, others = values.get(setting, ((), ""))
-            every = tuple(dict.fromkeys((*sinks, value)))
-            values[setting] = (every, f"{others}, {origin}" if others else origin)
+            values[setting] = (
+                tuple(dict.fromkeys((*sinks, value))),
+                f"{others}, {origin}" if others else origin,
+            )
     return replace(named_layer(values), files=files), tuple(not_used)
 
 
 def _says_nothing(value: str, row: Mapping[str, str] | None) -> bool:
-    if row is not None and row.get("as") == "exact":
-        return value == row.get("same")
-    return value.strip() in _UNSET or (row is not None and value.strip() == row.get("same"))
+    return (
+        value == row.get("same")
+        if row is not None and row.get("as") == "exact"
+        else value.strip() in _UNSET or (row is not None and value.strip() == row.get("same"))
+    )
 
 
 def _row(key: str) -> Mapping[str, str] | None:

@@ -22,6 +22,8 @@ def jceks_note(providers: str, alias: str, then: str) -> str:
     `then` is what to set; Hadoop keeps aliases in lower case.
     """
     found = next(filter(None, (_PROVIDER.fullmatch(one.strip()) for one in providers.split(","))), None)
-    if found is None or not _ALIAS.fullmatch(alias):
-        return f"{_ONLY_JAVA}; {then}"
-    return f"{_ONLY_JAVA}; export `{alias.lower()}` of `{found[1]}` by the two lines in {PAGE}, and {then}"
+    return (
+        f"{_ONLY_JAVA}; {then}"
+        if found is None or not _ALIAS.fullmatch(alias)
+        else f"{_ONLY_JAVA}; export `{alias.lower()}` of `{found[1]}` by the two lines in {PAGE}, and {then}"
+    )

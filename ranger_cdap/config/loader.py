@@ -194,10 +194,7 @@ def _in_words(types: str) -> str:
 def _texts(wanted: Any) -> Iterator[str]:
     """Return the texts of a type's `Literal`, also inside of a union."""
     for one in get_args(wanted):
-        if isinstance(one, str):
-            yield one
-        else:
-            yield from _texts(one)
+        yield from (one,) if isinstance(one, str) else _texts(one)
 
 
 def _private_keys(settings: Settings) -> tuple[str | Path | None, ...]:
@@ -306,15 +303,13 @@ def instance_problem(name: str) -> str:
 
 def _lacking(settings: Settings) -> Iterator[Problem]:
     """Yield the settings that need another one, which is not set."""
-    needed = ("user", "caller", "secret") if settings.sync.confirm.url else ()
-    for key in needed:
+    for key in ("user", "caller", "secret") if settings.sync.confirm.url else ():
         if not _is_set(getattr(settings.sync.confirm, key)):
             yield "sync.confirm.url", f"`sync.confirm.url` is set, so `sync.confirm.{key}` must be set too"
     for n, service in enumerate(settings.sync.notify):
         for key in ("url", "caller", "secret"):
             if not _is_set(getattr(service, key)):
-                name = f"sync.notify[{n}].{key}"
-                yield "sync.notify", f"`{name}` is empty; set it, or remove this `[[sync.notify]]`"
+                yield "sync.notify", f"`sync.notify[{n}].{key}` is empty; set it, or remove this `[[sync.notify]]`"
     if settings.plugin.only_ranger_groups and not settings.plugin.use_ranger_groups:
         yield "plugin.only_ranger_groups", "`plugin.only_ranger_groups` needs `plugin.use_ranger_groups`"
     for key, certificate in _CERTIFICATES.items():

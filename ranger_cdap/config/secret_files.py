@@ -89,8 +89,7 @@ def secret_files(settings: Settings) -> tuple[SecretFile, ...]:
         if path is None or need is None or not need.where(settings):
             continue
         before = found.get(path, SecretFile(path, (), frozenset()))
-        names = tuple(dict.fromkeys((*before.settings, name)))
-        found[path] = SecretFile(path, names, before.programs | need.programs)
+        found[path] = SecretFile(path, tuple(dict.fromkeys((*before.settings, name))), before.programs | need.programs)
     return tuple(found.values())
 
 

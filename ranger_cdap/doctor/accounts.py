@@ -108,9 +108,11 @@ def examine_account(
 
 def _definition(definition: dict[str, Any] | None, settings: Settings) -> Finding:
     step = plan(DesiredState.of(settings), CurrentState(definition, None, ()))[0]
-    if step.change is StepChange.KEEP:
-        return well("service definition", "registered and complete")
-    return failed("service definition", "not registered" if not definition else step.detail, SETUP)
+    return (
+        well("service definition", "registered and complete")
+        if step.change is StepChange.KEEP
+        else failed("service definition", "not registered" if not definition else step.detail, SETUP)
+    )
 
 
 def _rights(
@@ -166,10 +168,11 @@ def examine_service(settings: Settings, policies: ServicePolicies | None) -> Ite
         yield skipped("service", f"no account could download the policies of `{name}`")
         return
     kind, ours = policies.service_def.name if policies.service_def else "", servicedef.service_definition()
-    if kind == ours["name"]:
-        yield well("service", f"`{name}` is of type `{kind}`, its policies have version {policies.policy_version}")
-    else:
-        yield failed("service", f"`{name}` is of type `{kind}`, not `{ours['name']}`", "correct `ranger.service`")
+    yield (
+        well("service", f"`{name}` is of type `{kind}`, its policies have version {policies.policy_version}")
+        if kind == ours["name"]
+        else failed("service", f"`{name}` is of type `{kind}`, not `{ours['name']}`", "correct `ranger.service`")
+    )
     yield _audit_of_denials(policies)
     for account in accounts(settings):
         if account.username:
@@ -179,10 +182,12 @@ def examine_service(settings: Settings, policies: ServicePolicies | None) -> Ite
 
 def _audit_of_denials(policies: ServicePolicies) -> Finding:
     check, filters = "audit of denials", policies.service_config.get(servicedef.AUDIT_FILTERS, "")
-    if filters or policies.audit_mode == "audit-all":
-        return well(check, "by the service's audit filters" if filters else "everything is audited")
-    return note(
-        check, "a denial that no policy decides leaves no audit record: the service has no audit filters", SETUP
+    return (
+        well(check, "by the service's audit filters" if filters else "everything is audited")
+        if filters or policies.audit_mode == "audit-all"
+        else note(
+            check, "a denial that no policy decides leaves no audit record: the service has no audit filters", SETUP
+        )
     )
 
 

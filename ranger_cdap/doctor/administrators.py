@@ -24,10 +24,11 @@ def examine_administrators(
     existing = list(readable)
     wanted, found = DesiredState.of(settings), CurrentState(None, None, existing)
     changes = [step for step in policy_steps(wanted, found) if step.change is not StepChange.KEEP]
-    if changes:
-        yield failed("rights by `setup`", "they differ from the settings: " + "; ".join(map(str, changes)), SETUP)
-    else:
-        yield well("rights by `setup`", "as the settings have them")
+    yield (
+        failed("rights by `setup`", "they differ from the settings: " + "; ".join(map(str, changes)), SETUP)
+        if changes
+        else well("rights by `setup`", "as the settings have them")
+    )
     named = list(rights((), users=wanted.admin_users, groups=wanted.admin_groups))
     if not named:
         return

@@ -57,9 +57,11 @@ def _examine(setting: str, file: Path, now: float, *, of_authorities: bool = Fal
     if over:
         return note(check, f"{len(over)} of {len(ends)} authorities in `{file}` have expired", "remove them")
     seen = f"valid for {_days(first - now)}"
-    if first - now > EXPIRES_SOON:
-        return well(check, seen)
-    return note(check, seen, "add the authority that replaces it" if of_authorities else "renew it")
+    return (
+        well(check, seen)
+        if first - now > EXPIRES_SOON
+        else note(check, seen, "add the authority that replaces it" if of_authorities else "renew it")
+    )
 
 
 def _days(seconds: float) -> str:

@@ -43,19 +43,23 @@ class Kept:
         except FileNotFoundError:
             return note(self.check, f"`{directory}` does not exist", f"nothing to do: {self.made_by} creates it")
         except OSError as e:
-            if isinstance(e, PermissionError) and users.of_viewer and self.program not in users.of_viewer:
-                return well(self.check, f"`{directory}` is not accessible to user {users.viewer}, as it should be")
-            return failed(self.check, f"`{directory}` cannot be examined: {reason(e)}", f"correct `{self.setting}`")
+            return (
+                well(self.check, f"`{directory}` is not accessible to user {users.viewer}, as it should be")
+                if isinstance(e, PermissionError) and users.of_viewer and self.program not in users.of_viewer
+                else failed(self.check, f"`{directory}` cannot be examined: {reason(e)}", f"correct `{self.setting}`")
+            )
         if problem := self._problem(directory, status, users):
             return failed(
                 self.check,
                 f"`{directory}` {problem}",
                 f"give it to the user {self.user} runs as, not writable by anyone else (chown, chmod 700)",
             )
-        if status.st_uid == users.viewer.uid:
-            return well(self.check, f"`{directory}` is private and writable")
-        return well(
-            self.check, f"`{directory}` belongs to user {name_of(status.st_uid)}, and no one else can write to it"
+        return (
+            well(self.check, f"`{directory}` is private and writable")
+            if status.st_uid == users.viewer.uid
+            else well(
+                self.check, f"`{directory}` belongs to user {name_of(status.st_uid)}, and no one else can write to it"
+            )
         )
 
     def _problem(self, directory: Path, status: os.stat_result, users: Users) -> str:
@@ -200,9 +204,11 @@ def _handed_over(
         )
     if group:
         return well(check, f"`{directory}` is written by user {name_of(status.st_uid)} and read by group `{group}`")
-    if status.st_uid == users.viewer.uid:
-        return well(check, f"`{directory}` is private and writable")
-    return well(check, f"`{directory}` is private to user {name_of(status.st_uid)}")
+    return (
+        well(check, f"`{directory}` is private and writable")
+        if status.st_uid == users.viewer.uid
+        else well(check, f"`{directory}` is private to user {name_of(status.st_uid)}")
+    )
 
 
 def _wrong_access(directory: Path, status: os.stat_result, access: EventAccess, viewer: LocalUser) -> Path | None:

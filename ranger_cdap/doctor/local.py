@@ -43,10 +43,11 @@ def examine_cache(settings: Settings, users: Users, ranger_version: int | None, 
 def examine_state(settings: Settings, users: Users) -> Iterator[Finding]:
     """Check that the sync job's directory and its Spark are private, if the job is configured."""
     if settings.sync.username or settings.sync.sources:
-        if isinstance(state := settings.sync.state_dir, Path):
-            yield STATE.examine(state, users)
-        else:
-            yield skipped(STATE.check, f"`{state}` is of another file system; only the sync job may write there")
+        yield (
+            STATE.examine(state, users)
+            if isinstance(state := settings.sync.state_dir, Path)
+            else skipped(STATE.check, f"`{state}` is of another file system; only the sync job may write there")
+        )
         yield from examine_users(settings.service, users)
     if settings.sync.allow_open_spark:
         yield note(
@@ -122,9 +123,11 @@ def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
     if version == ranger_version:
         return well(check, f"{seen}, as in Ranger Admin")
     seen = f"{seen}; Ranger Admin has version {ranger_version}"
-    if age <= 3 * plugin.poll_interval:
-        return well(check, f"{seen}, which the next refresh brings")
-    return failed(check, seen, "start the plugin, or check its log: it does not refresh")
+    return (
+        well(check, f"{seen}, which the next refresh brings")
+        if age <= 3 * plugin.poll_interval
+        else failed(check, seen, "start the plugin, or check its log: it does not refresh")
+    )
 
 
 def examine_scripts() -> Iterator[Finding]:
@@ -149,8 +152,11 @@ def examine_rules(settings: Settings) -> Iterator[Finding]:
         yield well(check, f"everything is enforced, by profile `{settings.cdap.profile}`")
     else:
         rest = "denied" if enforce.outside == "deny" else "ALLOWED and only reported"
-        advice = "remove `[enforce]` to enforce everything"
-        yield note(check, f"enforcement is partial: everything else is {rest}", advice)
+        yield note(
+            check,
+            f"enforcement is partial: everything else is {rest}",
+            "remove `[enforce]` to enforce everything",
+        )
     yield from _administrators(settings)
 
 
@@ -163,17 +169,17 @@ def _administrators(settings: Settings) -> Iterator[Finding]:
     elif master in admin.users:
         yield failed("administrators", f"the master user `{master}` is one of them", "remove it from `admin.users`")
     else:
-        groups = [f"group {group}" for group in admin.groups]
-        yield well("administrators", ", ".join((*admin.users, *groups)))
+        yield well("administrators", ", ".join((*admin.users, *(f"group {group}" for group in admin.groups))))
     seen = f"`{master}`, creating: {settings.master.create}"
-    if settings.master.user:
-        yield well("master user", seen)
-    else:
-        yield note(
+    yield (
+        well("master user", seen)
+        if settings.master.user
+        else note(
             "master user",
             f"{seen}; that is the default, it is not set",
             "set `master.user` to the user CDAP runs as, then run `ranger-cdap setup`: it makes its policies",
         )
+    )
     named = [name for name in (settings.plugin.username, settings.sync.username, master) if name]
     if len(set(named)) < len(named):
         yield note("accounts", "one account serves several purposes", "use one account per purpose")

@@ -28,8 +28,9 @@ def examine_names(
         return
     users = None
     with suppress(RangerAdminError, PolicySetError):  # the checks of rights report them
-        text = admin.download_user_store(settings.ranger.service, last_known_version=-1, by=by)
-        users = decode_user_store(text or b"{}")
+        users = decode_user_store(
+            admin.download_user_store(settings.ranger.service, last_known_version=-1, by=by) or b"{}"
+        )
     try:
         names = name_transformation(engine_options(settings.plugin), policies.service_config, users)
     except PolicySetError as e:

@@ -71,12 +71,14 @@ def _kafka(source: SourceSettings) -> Finding | None:
     if option is not None and option.problem:
         return None  # the checks of secrets report the user that needs it
     protocol = option.reveal() if option is not None else "PLAINTEXT"
-    if not exposed or protocol.upper().endswith("SSL"):
-        return None
-    return note(
-        f"encryption of source `{source.name}`",
-        f"{protocol}: anyone on the network path to {', '.join(exposed)} can become a creator",
-        "set its option `kafka.security.protocol` to `SASL_SSL`",
+    return (
+        None
+        if not exposed or protocol.upper().endswith("SSL")
+        else note(
+            f"encryption of source `{source.name}`",
+            f"{protocol}: anyone on the network path to {', '.join(exposed)} can become a creator",
+            "set its option `kafka.security.protocol` to `SASL_SSL`",
+        )
     )
 
 
@@ -84,12 +86,14 @@ def _audit_kafka(settings: Settings) -> Finding | None:
     """Report a Kafka without TLS that gets audit records."""
     servers = settings.audit.kafka_bootstrap
     exposed = [server for server in addresses(servers) if is_exposed(f"http://{server}")]
-    if not exposed or not all_can_be_plain(",".join(addresses(servers)), settings.network.plain_hosts):
-        return None
-    return note(
-        "encryption of `audit.kafka_bootstrap`",
-        f"without TLS: anyone on the network path to {', '.join(exposed)} can read password and records",
-        "use Kafka's port with TLS, and take the hosts out of `network.plain_hosts`",
+    return (
+        None
+        if not exposed or not all_can_be_plain(",".join(addresses(servers)), settings.network.plain_hosts)
+        else note(
+            "encryption of `audit.kafka_bootstrap`",
+            f"without TLS: anyone on the network path to {', '.join(exposed)} can read password and records",
+            "use Kafka's port with TLS, and take the hosts out of `network.plain_hosts`",
+        )
     )
 
 
@@ -103,9 +107,11 @@ def no_connection(error: OSError) -> str:
     """Return why there is no connection, in words for the operator of the other side."""
     if isinstance(error, TimeoutError):
         return "no connection in time"
-    if isinstance(error, ssl.SSLError):
-        return f"no TLS connection: {error.reason or 'the server rejects it'}"
-    return f"no connection: {reason(error)}"
+    return (
+        f"no TLS connection: {error.reason or 'the server rejects it'}"
+        if isinstance(error, ssl.SSLError)
+        else f"no connection: {reason(error)}"
+    )
 
 
 def _connected(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Iterable[Finding]:
@@ -156,10 +162,12 @@ def _clock(connection: HTTPConnection, url: str, now: Callable[[], float]) -> Fi
     if there is None:
         return skipped(check, "it does not send its time")
     apart = abs(now() - there)
-    if apart <= _CLOCKS_AGREE:
-        return well(check, "agrees with the clock of this machine")
-    return failed(
-        check,
-        f"{apart:.0f} s apart from the clock of this machine",
-        "synchronise both clocks (NTP): policies with a schedule, Kerberos and certificates depend on them",
+    return (
+        well(check, "agrees with the clock of this machine")
+        if apart <= _CLOCKS_AGREE
+        else failed(
+            check,
+            f"{apart:.0f} s apart from the clock of this machine",
+            "synchronise both clocks (NTP): policies with a schedule, Kerberos and certificates depend on them",
+        )
     )

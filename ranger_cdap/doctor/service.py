@@ -163,12 +163,14 @@ def _agreement(metrics: bytes) -> Finding:
     count = 0
     with suppress(ValueError):
         count = int(float(differences[1])) if differences else 0
-    if not count:
-        return well(check, "none")
-    return failed(
-        check,
-        f"{count} of CDAP's settings differ; ours are used",
-        "see the page or the log of the service; correct `cdap.instance`, `master.user`, `admin.users`, or CDAP",
+    return (
+        failed(
+            check,
+            f"{count} of CDAP's settings differ; ours are used",
+            "see the page or the log of the service; correct `cdap.instance`, `master.user`, `admin.users`, or CDAP",
+        )
+        if count
+        else well(check, "none")
     )
 
 

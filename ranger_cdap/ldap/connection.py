@@ -305,6 +305,8 @@ def _why(error: Exception) -> str:
         return "no answer in time"
     if "ssl" in text or "tls" in text:
         return "no TLS connection"
-    if "open" in text or "refused" in text or "address" in text:
-        return "no connection"
-    return "the connection broke, or the answer is not LDAP"
+    return (
+        "no connection"
+        if "open" in text or "refused" in text or "address" in text
+        else "the connection broke, or the answer is not LDAP"
+    )

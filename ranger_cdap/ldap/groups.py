@@ -231,8 +231,9 @@ class LdapGroups:
             direct += of(members_filter(settings.group_filter, settings.gid_attribute, gids))
         direct += primary
         if primary and settings.in_chain:
-            around = [primary[0].dn]
-            direct += of(members_filter(settings.group_filter, settings.member_attribute, around, in_chain=True))
+            direct += of(
+                members_filter(settings.group_filter, settings.member_attribute, [primary[0].dn], in_chain=True)
+            )
         return with_parents(direct, parents, depth=settings.nested_depth)
 
     def _name_in(self, group: LdapEntry) -> str:

@@ -103,8 +103,7 @@ def _unescaped(value: str) -> str | None:
         kept = re.search(r"\\ $", value)  # an escaped blank at the end belongs to the value
         value = value if kept else value.rstrip(" ")
     try:
-        raw = _ESCAPED.sub(_byte, value.encode())
-        return raw.decode() or None
+        return _ESCAPED.sub(_byte, value.encode()).decode() or None
     except UnicodeError:
         return None
 

@@ -55,13 +55,12 @@ class AsgiServer:
         """Serve until `request_stop`; then close the port, and end the connections as they are answered."""
         self._loop = asyncio.get_running_loop()
         # What TLS alone does is part of a request's time.
-        handshake = self.limits.request_seconds if self.tls else None
         server = await self._loop.create_server(
             lambda: HttpConnection(self),
             sock=listening,
             backlog=ACCEPTED_AT_ONCE,
             ssl=self.tls,
-            ssl_handshake_timeout=handshake,
+            ssl_handshake_timeout=self.limits.request_seconds if self.tls else None,
         )
         listening.listen(_BACKLOG)
         try:

@@ -85,13 +85,12 @@ class HttpConnection(asyncio.BufferedProtocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._address = transport.get_extra_info("peername") or ()
-        here = transport.get_extra_info("sockname") or ("", 0)
         self._scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.4"},
             "scheme": "https" if transport.get_extra_info("ssl_object") is not None else "http",
             "client": (str(self._address[0]), int(self._address[1])) if self._address else None,
-            "server": here[:2],
+            "server": (transport.get_extra_info("sockname") or ("", 0))[:2],
             "root_path": "",
         }
         self._wait(_Waits.REQUEST, self._serving.limits.request_seconds)
@@ -129,8 +128,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         """Let a whole request be answered, if the transport can still write; end everything else."""
         self._ends = True
-        over_tls = self._scope["scheme"] == "https"
-        return not over_tls and self._exchange is not None and self._exchange.incoming.complete
+        return self._scope["scheme"] != "https" and self._exchange is not None and self._exchange.incoming.complete
 
     def pause_writing(self) -> None:
         """Hear no more of a peer that does not read."""
@@ -301,9 +299,9 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _begin_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        is_bounded = self._ends_at < math.inf
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_at(self._ends_at, self._timer_ended) if is_bounded else None
+        self._timer = (
+            asyncio.get_running_loop().call_at(self._ends_at, self._timer_ended) if self._ends_at < math.inf else None
+        )
 
     def _timer_ended(self) -> None:
         self._timer = None

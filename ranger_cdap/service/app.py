@@ -73,9 +73,11 @@ class _ApiEndpoint(Endpoint):
             return None
         shown = {"authorization": headers[b"authorization"].decode("latin-1")}
         caller = self.callers.admit(shown, scope["client"][0] if scope["client"] else "")
-        if caller is None or self.roles.isdisjoint(caller.roles):
-            return None
-        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != JSON.encode():
+        if (
+            caller is None
+            or self.roles.isdisjoint(caller.roles)
+            or headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != JSON.encode()
+        ):
             return None
         try:
             read = self._read(body)
@@ -104,9 +106,11 @@ class _ApiEndpoint(Endpoint):
                 call = replace(call, body=self._parsed(data))
         if self._waits(call):
             return await self.shares.wait(caller.name, self._route.handler, call)
-        if _holds(self._route.works, call):
-            return await self.shares.work(caller.name, self._route.handler, call)
-        return self._route.handler(call)
+        return (
+            await self.shares.work(caller.name, self._route.handler, call)
+            if _holds(self._route.works, call)
+            else self._route.handler(call)
+        )
 
     def _read_and_work(self, call: HandlerCall, data: bytes) -> tuple[HandlerCall, Reply | None]:
         """Return the call with its body, and the reply unless that may wait."""

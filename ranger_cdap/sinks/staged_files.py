@@ -96,9 +96,11 @@ class StagedFiles:
             waiting = [path for path in self._held.paths if path.exists()]
             if not waiting:
                 return None
-            if self._open not in waiting or len(waiting) > 1:
-                return 0.0
-            return max(0.0, (_number_of(waiting[0]).end - self._now()).total_seconds())
+            return (
+                0.0
+                if self._open not in waiting or len(waiting) > 1
+                else max(0.0, (_number_of(waiting[0]).end - self._now()).total_seconds())
+            )
 
     def complete(self) -> Sequence[tuple[Path, FileNumber]]:
         """Return the complete files, oldest first, with those that dead processes left here; each has whole lines."""

@@ -108,10 +108,11 @@ def _evaluated(call: HandlerCall, deciders: DeciderRegistry, request: Evaluation
     if place is None:
         raise AuthzProblem.RESOURCE_TYPE_NOT_FOUND.error(resource.type or "")
     decider, values = place
-    if is_operation(call, decider, permission):
-        result = _operation(call, decider, claims, context, permission, values)
-    else:
-        result = _permission(decider, claims, context, permission, values)
+    result = (
+        _operation(call, decider, claims, context, permission, values)
+        if is_operation(call, decider, permission)
+        else _permission(decider, claims, context, permission, values)
+    )
     call.decided("authzen", result.decision)
     return result
 
@@ -144,9 +145,12 @@ def _operation(
     if claims.owner or (context.access_time or 0) > 0:
         raise Refused(400, f"an operation of CDAP is decided for the current time and without `{OWNER}`")
     authorizer = call.state.authorizer
-    entity = _entity(values, authorizer.decider.config.instance)
     answer = authorizer.check(
-        claims.user, claims.groups, operation, entity, client_ip=context.client_ip_address or None
+        claims.user,
+        claims.groups,
+        operation,
+        _entity(values, authorizer.decider.config.instance),
+        client_ip=context.client_ip_address or None,
     )
     if not answer.ready:
         raise NotReady(answer.reason)
@@ -189,6 +193,8 @@ def _merged_entity(item: AuthZenEntity | None, whole: AuthZenEntity | None) -> A
 
 
 def _merged_action(item: AuthZenAction | None, whole: AuthZenAction | None) -> AuthZenAction | None:
-    if item is None or whole is None:
-        return item or whole
-    return AuthZenAction(name=whole.name if item.name is None else item.name, properties=item.properties)
+    return (
+        item or whole
+        if item is None or whole is None
+        else AuthZenAction(name=whole.name if item.name is None else item.name, properties=item.properties)
+    )

@@ -93,9 +93,11 @@ def resource_of(
     kind, name = text_of("resource.type", resource.type), text_of("resource.id", resource.id)
     named = context.service_name or context.service_type
     decider = deciders.of(context.service_name, context.service_type) if named else deciders.first_with(kind)
-    if decider is None or not decider.knows(kind):
-        return None
-    return decider, NameTemplate.of(decider.definition, kind).parse(name)
+    return (
+        None
+        if decider is None or not decider.knows(kind)
+        else (decider, NameTemplate.of(decider.definition, kind).parse(name))
+    )
 
 
 def is_operation(call: HandlerCall, decider: ServiceDecider, name: str) -> bool:

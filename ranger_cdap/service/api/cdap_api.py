@@ -36,8 +36,7 @@ def enforce(call: HandlerCall) -> Reply:
     body: EnforceRequest = call.body
     state = call.state
     # Read before deciding: policies swapped in the meantime get a new generation with nothing cached under it.
-    snapshot = state.authorizer.snapshot
-    generation = state.generation.of(snapshot)
+    generation = state.generation.of(state.authorizer.snapshot)
     if body.check is not None:
         call.checks(body.check.id)
     if problem := _no_user(body.principal):
@@ -95,8 +94,7 @@ def visible(call: HandlerCall) -> Reply:
     state = call.state
     if len(body.entities) > state.limits.batch:
         raise Refused(400, f"`entities` has more than {state.limits.batch}")
-    snapshot = state.authorizer.snapshot
-    generation = state.generation.of(snapshot)
+    generation = state.generation.of(state.authorizer.snapshot)
     if _no_user(body.principal):
         return json_reply(VisibleReply(visible=[False] * len(body.entities), cacheable=False, generation=generation))
     of_each: list[bool] = []
@@ -145,9 +143,7 @@ def _no_user(principal: WirePrincipal) -> str:
     """Return the reason why the principal may do nothing; empty if it is a user."""
     if principal.type.upper() != _USER:
         return f"CDAP sent a {principal.type.lower()[:40]}; only users have privileges"
-    if not principal.name:
-        return "CDAP named no user"
-    return ""
+    return "" if principal.name else "CDAP named no user"
 
 
 def _denied(reason: str, generation: str) -> EnforceReply:

@@ -71,8 +71,7 @@ def document(routes: Iterable[ApiRoute]) -> dict[str, Any]:
 @cache
 def examples() -> Mapping[str, Any]:
     """Return examples of requests and responses, by path: `request` and `answer`."""
-    data = files(__package__).joinpath("examples.json").read_bytes()
-    found: dict[str, Any] = msgspec.json.decode(data)
+    found: dict[str, Any] = msgspec.json.decode(files(__package__).joinpath("examples.json").read_bytes())
     return found
 
 

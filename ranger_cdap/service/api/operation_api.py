@@ -41,9 +41,13 @@ def operation(call: HandlerCall) -> Reply:
     others = {context.effective} - {None, call.caller.name}
     if others and CallerRole.DELEGATE not in call.caller.roles:
         raise Refused(403, f"{call.caller.name} is not authorized")
-    entity = entity_id(body.entity.type, body.entity.parts)
     answer = authorizer.check(
-        claims.user, claims.groups, body.operation, entity, context=context, client_ip=body.client_ip
+        claims.user,
+        claims.groups,
+        body.operation,
+        entity_id(body.entity.type, body.entity.parts),
+        context=context,
+        client_ip=body.client_ip,
     )
     if not answer.ready:
         raise NotReady(answer.reason)

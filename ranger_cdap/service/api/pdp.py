@@ -107,8 +107,9 @@ class _CheckedAccess:
         """Yield the accesses to decide: each permission on each resource."""
         for permission in self.permissions:
             for resource in self.resources.values():
-                request = msgspec.structs.replace(self.request, resource=resource, access_type=permission)
-                yield CheckedRequest(request, self.action)
+                yield CheckedRequest(
+                    msgspec.structs.replace(self.request, resource=resource, access_type=permission), self.action
+                )
 
 
 def _checked_accesses(
@@ -248,15 +249,15 @@ def _permission(checked: _CheckedAccess, permission: str, decided: Iterator[Deci
 
 def policy_info(decision: Decision) -> PolicyInfo:
     """Return the policy that decided."""
-    version = None if decision.policy_version == NO_POLICY else decision.policy_version
-    return PolicyInfo(id=decision.policy_id, version=version)
+    return PolicyInfo(
+        id=decision.policy_id, version=None if decision.policy_version == NO_POLICY else decision.policy_version
+    )
 
 
 def _table(rows: dict[str, Accesses]) -> Permissions | None:
-    table = {
+    return {
         name: {a: _entry(a, entry) for a, entry in accesses.items()} for name, accesses in rows.items() if accesses
-    }
-    return table or None
+    } or None
 
 
 def _entry(permission: str, entry: AccessEntry) -> PermissionResult:

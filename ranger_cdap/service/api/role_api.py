@@ -15,9 +15,11 @@ OFF = f"{IN_RANGER}: roles are kept in Ranger, and CDAP changes none here (`serv
 def changed(call: HandlerCall, what: str) -> Reply:
     """Change a role on behalf of a user of CDAP: `create`, `drop`, `add` or `remove`."""
     forwarder = call.state.role_forwarder
-    if forwarder is None:
-        return json_reply(RoleReply(done=False, changed=False, failure=RoleFailure.REFUSED, reason=OFF))
-    return json_reply(forwarder.change(call.body, what))
+    return (
+        json_reply(forwarder.change(call.body, what))
+        if forwarder is not None
+        else json_reply(RoleReply(done=False, changed=False, failure=RoleFailure.REFUSED, reason=OFF))
+    )
 
 
 def roles(call: HandlerCall) -> Reply:

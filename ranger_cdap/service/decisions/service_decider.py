@@ -71,8 +71,9 @@ class ServiceDecider:
         return Decided(self.engine.evaluate(checked.request), event_id())
 
     def _records(self, accesses: Sequence[CheckedRequest], decided: Sequence[Decided]) -> list[AuditRecord]:
-        pairs = zip(accesses, decided, strict=True)
-        return [self._record(checked, *one) for checked, one in pairs if one.decision.audited]
+        return [
+            self._record(checked, *one) for checked, one in zip(accesses, decided, strict=True) if one.decision.audited
+        ]
 
     def _record(self, checked: CheckedRequest, decision: Decision, name: str) -> AuditRecord:
         request, action = checked

@@ -175,9 +175,8 @@ class CheckJournal:
     def refusal(self, entry: Entry) -> str:
         """Return the reason why the user may create no more for now; empty if allowed, and the check is then open."""
         user = entry.check.principal
-        if not entry.creates or user in self.unlimited or self.store.records is False:
-            return ""
-        if self.open.open(entry.id, user, MOST_OF_A_USER):
+        is_limited = entry.creates and user not in self.unlimited and self.store.records is not False
+        if not is_limited or self.open.open(entry.id, user, MOST_OF_A_USER):
             return ""
         if not self.warned:  # the user is never logged
             self.warned = True

@@ -85,11 +85,12 @@ class EntityMemory:
         """Return what is known of the entity to decide a check of that user."""
         known = self._known.get(entity)
         if known is None:
-            remembered = self._complete and not load_creations().skips(entity)
-            return Existence.ABSENT if remembered else Existence.UNKNOWN
-        if known.existence is Existence.UNKNOWN and known.user and known.user == user:
-            return Existence.ABSENT
-        return known.existence
+            return Existence.ABSENT if self._complete and not load_creations().skips(entity) else Existence.UNKNOWN
+        return (
+            Existence.ABSENT
+            if known.existence is Existence.UNKNOWN and known.user and known.user == user
+            else known.existence
+        )
 
     def allow(self, entity: EntityId, user: str, check: str, decided: Existence) -> bool:
         """Remember a check that is about to be allowed; false if `decided` is no longer what is known.

@@ -155,8 +155,7 @@ class EventFiles:
         self._make_directories()
         # Later than every other even if the clock was set back.
         self._last = max(int(self._clock() * 1000), self._last + 1)
-        path = self._incoming / event_name(self._last, self.newest)
-        segment = _Segment(path)
+        segment = _Segment(self._incoming / event_name(self._last, self.newest))
         try:
             fsync_directory(self._incoming)
         except OSError:
@@ -229,8 +228,7 @@ class _Segment:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
-        self._descriptor = os.open(path, flags, 0o600)
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         self.length = 0
 
     def append(self, lines: bytes) -> None:

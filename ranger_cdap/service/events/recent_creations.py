@@ -93,9 +93,11 @@ class _Creation:
     def after(self, change: RecordedChange, creator: str) -> _Creation:
         if change.kind is ChangeKind.DELETE:
             return replace(self, deleted=max(self.deleted, change.time))
-        if change.time <= self.deleted or (self.lasts and self.created <= change.time):
-            return self
-        return replace(self, user=creator, created=change.time)
+        return (
+            self
+            if change.time <= self.deleted or (self.lasts and self.created <= change.time)
+            else replace(self, user=creator, created=change.time)
+        )
 
 
 @dataclass(eq=False, slots=True)
@@ -178,9 +180,9 @@ class RecentCreations:
         with self._lock:
             asked = self._requests.get((entity, user))
             life = self._lives.get(entity)
-        if asked is None or asked <= self._now() - UNREPORTED or (life is not None and life.lasts):
-            return None
-        return asked
+        return (
+            None if asked is None or asked <= self._now() - UNREPORTED or (life is not None and life.lasts) else asked
+        )
 
     def _end_request(self, change: RecordedChange) -> None:
         key = change.entity, self.creators.creator(replace(change, requester=""))

@@ -82,15 +82,17 @@ def delegating_items(raw: msgspec.Raw) -> Policy | None:
     """Return a policy with only its allow items that may be delegated, None without any; what is denied is left out."""
     policy = _read(raw)
     items = [item for item in policy.policy_items if item.delegate_admin] if policy is not None else []
-    if policy is None or not items:
-        return None
-    return msgspec.structs.replace(
-        policy,
-        policy_items=items,
-        deny_policy_items=[],
-        allow_exceptions=[],
-        deny_exceptions=[],
-        is_deny_all_else=False,
+    return (
+        None
+        if policy is None or not items
+        else msgspec.structs.replace(
+            policy,
+            policy_items=items,
+            deny_policy_items=[],
+            allow_exceptions=[],
+            deny_exceptions=[],
+            is_deny_all_else=False,
+        )
     )
 
 
@@ -107,9 +109,11 @@ def _resources(policy: Policy) -> Iterable[Mapping[str, PolicyResource]]:
 
 def _single_values(resources: Mapping[str, PolicyResource]) -> dict[str, str]:
     """Return the value of each level; empty if a level has none, several, or an exclusion."""
-    if any(len(one.values) != 1 or one.is_excludes for one in resources.values()):
-        return {}
-    return {level: one.values[0] for level, one in resources.items()}
+    return (
+        {}
+        if any(len(one.values) != 1 or one.is_excludes for one in resources.values())
+        else {level: one.values[0] for level, one in resources.items()}
+    )
 
 
 def _entity(values: Mapping[str, str], instance: str) -> EntityId | None:

@@ -182,10 +182,9 @@ class GrantForwarder:
 
         It changes that one, too, once a person has made it list the entity once.
         """
-        found = policies_of(self.rights.engine(), change.grant.resource)
         return [
             policy
-            for policy in found
+            for policy in policies_of(self.rights.engine(), change.grant.resource)
             if policy is None or not (policy.additional_resources and is_creators_policy(policy))
         ]
 

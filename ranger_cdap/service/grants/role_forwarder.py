@@ -135,10 +135,11 @@ class RoleForwarder:
             raise NotDone(f"role {role.name} is used by {self._shown(caller, role.name, given)}; revoke that first")
         # Ranger deletes in our own name; naming an admin of the role once more, which changes nothing, asks it
         # if the caller administers the role.
-        again = _Member("", "")
-        for kind in _KINDS.values():
-            again = next((_Member(kind, one.name) for one in getattr(role, kind) if one.is_admin), again)
-        if not again.name:
+        admins = (
+            _Member(kind, one.name) for kind in reversed(_KINDS.values()) for one in getattr(role, kind) if one.is_admin
+        )
+        again = next(admins, None)
+        if again is None or not again.name:
             raise NotDone(f"role {role.name} has no admin in Ranger")
         self._grant(caller, role.name, again, admin=True)
         self._roles.delete(self._service, role.name)

@@ -56,10 +56,11 @@ class Connections(Doorkeeper):
     def take(self, connection: Connection, address: Address) -> bool:
         """Return true if there is room for a connection, which then counts as idle; another may be closed for it."""
         peer = address[0]
-        if self._of_peer[peer] >= self._most_of_a_peer:
-            room = self._close_idle_of({peer})
-        else:
-            room = len(self._open) - len(self._closing) < self.most or self._close_idle_of(self._with_more_than(peer))
+        room = (
+            self._close_idle_of({peer})
+            if self._of_peer[peer] >= self._most_of_a_peer
+            else len(self._open) - len(self._closing) < self.most or self._close_idle_of(self._with_more_than(peer))
+        )
         if room:
             self._open[address] = connection
             self._of_peer[peer] += 1

@@ -120,9 +120,11 @@ class Router:
 def sent_once(headers: Headers) -> Mapping[str, str]:
     """Return the headers; one sent twice is dropped, since a proxy may have added the second."""
     names = [name for name, _ in headers.raw]
-    if len(set(names)) == len(names):
-        return headers
-    return {name: headers[name] if len(headers.getlist(name)) == 1 else _TWICE for name in headers}
+    return (
+        headers
+        if len(set(names)) == len(names)
+        else {name: headers[name] if len(headers.getlist(name)) == 1 else _TWICE for name in headers}
+    )
 
 
 def log_failure(what: str, error: Exception) -> None:

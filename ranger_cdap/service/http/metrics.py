@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
+from itertools import accumulate
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -121,11 +122,8 @@ def _times(total: Mapping[Labels, float], of_buckets: Mapping[Labels, float]) ->
     """Return the histogram of the times: its buckets count what took at most so long, whatever else it was."""
     family = HistogramMetricFamily(_SECONDS_OF, "Time from the request's headers to its response.", labels=["route"])
     for (route,), seconds in sorted(total.items()):
-        so_far, buckets = 0.0, []
-        for most in _LE:
-            so_far += of_buckets.get((route, most), 0.0)
-            buckets.append((most, so_far))
-        family.add_metric([route], buckets, sum_value=seconds)
+        so_far = accumulate(of_buckets.get((route, most), 0.0) for most in _LE)
+        family.add_metric([route], list(zip(_LE, so_far, strict=True)), sum_value=seconds)
     return family
 
 
@@ -136,11 +134,14 @@ def _policy_decision_point(requests: Mapping[Labels, float], seconds: float) -> 
         return sum(count for (_, status), count in requests.items() if first <= int(status) <= last)
 
     total = number(0, 999)
-    yield CounterMetricFamily("ranger_pdp_requests", "Requests.", value=total)
-    yield CounterMetricFamily("ranger_pdp_requests_success", "Successful requests.", value=number(0, 399))
-    yield CounterMetricFamily("ranger_pdp_requests_bad_request", "Invalid requests.", value=number(400, 499))
-    yield CounterMetricFamily("ranger_pdp_requests_error", "Requests with a server error.", value=number(500, 999))
-    yield CounterMetricFamily("ranger_pdp_auth_failures", "Unauthenticated requests.", value=number(401, 401))
+    for name, help_text, first, last in (
+        ("ranger_pdp_requests", "Requests.", 0, 999),
+        ("ranger_pdp_requests_success", "Successful requests.", 0, 399),
+        ("ranger_pdp_requests_bad_request", "Invalid requests.", 400, 499),
+        ("ranger_pdp_requests_error", "Requests with a server error.", 500, 999),
+        ("ranger_pdp_auth_failures", "Unauthenticated requests.", 401, 401),
+    ):
+        yield CounterMetricFamily(name, help_text, value=number(first, last))
     average = 1000 * seconds / total if total else 0.0
     yield GaugeMetricFamily("ranger_pdp_request_latency_avg_ms", "Average time of a request.", value=average)
 

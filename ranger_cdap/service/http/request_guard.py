@@ -94,10 +94,7 @@ class RequestGuard:
         self.metrics.count(UNDER_WAY)
         try:
             refused = self._refuse(scope, headers)
-            if refused is not None:
-                await send_reply(refused, answer)
-            else:
-                await self.app(scope, receive, answer)
+            await (send_reply(refused, answer) if refused is not None else self.app(scope, receive, answer))
         finally:
             self._under_way -= 1
             self.metrics.count(UNDER_WAY, -1)
@@ -107,10 +104,12 @@ class RequestGuard:
         """Answer a whole request as `__call__` does, where `at_once` can; None for all other requests."""
         began = time.perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        if len(headers) < len(scope["headers"]) or self._under_way >= self.max_requests or self._refuse(scope, headers):
-            return None
-        reply = self.at_once(scope, headers, body)
-        if reply is None:
+        if (
+            len(headers) < len(scope["headers"])
+            or self._under_way >= self.max_requests
+            or self._refuse(scope, headers)
+            or (reply := self.at_once(scope, headers, body)) is None
+        ):
             return None
         scope["state"]["request_id"] = self._request_id(headers)
         self._count(scope, reply.status, time.perf_counter() - began)
@@ -150,12 +149,13 @@ class RequestGuard:
         if not known or [given for given, _ in scope["headers"]].count(b"host") != 1:
             return error(Refused(421, "this service does not answer under that host name; see `service.hosts`"))
         if self._under_way > self.max_requests:
-            busy = error(Refused(503, "too many concurrent requests; try again"))
-            return replace(busy, headers={"retry-after": "1"})
+            return replace(error(Refused(503, "too many concurrent requests; try again")), headers={"retry-after": "1"})
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self.max_body:
-            return replace(error(too_long(self.max_body)), headers={"connection": "close"})
-        return None
+        return (
+            replace(error(too_long(self.max_body)), headers={"connection": "close"})
+            if not length.isdigit() or int(length) > self.max_body
+            else None
+        )
 
 
 def _is_address(host: str) -> bool:

@@ -49,8 +49,7 @@ class HttpServer:
         address = "127.0.0.1" if settings.host == "localhost" else settings.host
         self.connections = Connections(limits.connections, max(1, limits.connections // 2), self._tls)
         advice = f"choose another {option or '`service.port`'}"
-        listening = listen(address, settings.port, backlog=_BACKLOG, advice=advice)
-        self._socket = Listener.over(listening, self.connections)
+        self._socket = Listener.over(listen(address, settings.port, backlog=_BACKLOG, advice=advice), self.connections)
         self._server: AsgiServer | None = None
         self._thread: threading.Thread | None = None
 

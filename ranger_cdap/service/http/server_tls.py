@@ -142,6 +142,8 @@ def _require_certificates(context: ssl.SSLContext, file: Path) -> None:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    if isinstance(error, OSError):
-        return getattr(error, "reason", None) or error.strerror or type(error).__name__
-    return type(error).__name__
+    return (
+        getattr(error, "reason", None) or error.strerror or type(error).__name__
+        if isinstance(error, OSError)
+        else type(error).__name__
+    )

@@ -79,14 +79,25 @@ class AppState:
         yield unknown
         audit = next(iter(self.services.values())).audit
         yield CounterMetricFamily("ranger_cdap_audit_lost", "Audit records dropped.", value=audit.lost)
-        refused = "Audit records that could not be written; their operations were denied."
-        yield CounterMetricFamily("ranger_cdap_audit_refused", refused, value=audit.refused)
+        yield CounterMetricFamily(
+            "ranger_cdap_audit_refused",
+            "Audit records that could not be written; their operations were denied.",
+            value=audit.refused,
+        )
         if self.events is not None:
-            still_open = len(self.events.journal.open)
-            yield gauge("ranger_cdap_checks_open", "Allowed creations whose end is not known.", still_open)
-            since = "Seconds since the watermark of records and journalled checks; NaN without one."
-            yield gauge("ranger_cdap_journal_age_seconds", since, self.events.store.age)
+            yield gauge(
+                "ranger_cdap_checks_open", "Allowed creations whose end is not known.", len(self.events.journal.open)
+            )
+            yield gauge(
+                "ranger_cdap_journal_age_seconds",
+                "Seconds since the watermark of records and journalled checks; NaN without one.",
+                self.events.store.age,
+            )
         enforcement = self.authorizer.decider.config.enforcement
         mode = "all" if enforcement.everything else enforcement.outside.value
-        enforced = "1 if every operation is enforced, 0 if some are only reported or denied."
-        yield gauge("ranger_cdap_enforced", enforced, enforcement.everything, mode=mode)
+        yield gauge(
+            "ranger_cdap_enforced",
+            "1 if every operation is enforced, 0 if some are only reported or denied.",
+            enforcement.everything,
+            mode=mode,
+        )
