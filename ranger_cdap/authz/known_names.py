@@ -66,10 +66,9 @@ class KnownNames:
         """Return the names in the policies of an authorizer, by their index, and in an inventory."""
         config, special = authorizer.decider.config, index.privileged
         items = [item for policy in index.policies.values() for item in policy.items()]
-        users = {user for item in items for user in item.users} | index.roles.users_of(index.roles.names)
-        users |= special.super_users
-        groups = {group for item in items for group in item.groups} | index.groups_in_roles
-        groups |= special.super_groups
+        users = {user for item in items for user in item.users} | special.super_users
+        users |= index.roles.users_of(index.roles.names)
+        groups = {group for item in items for group in item.groups} | special.super_groups | index.groups_in_roles
         if index.users is not None:
             users |= users_of(index.users)
             groups.update(*index.users.user_group_mapping.values())
@@ -78,9 +77,10 @@ class KnownNames:
             one for policy in index.policies.values() for one in (policy.resources, *policy.additional_resources)
         ]
         resources += index.tagged_resources
-        for entity in inventory:
-            values = to_resource(entity, config.instance).items()
-            resources.append({level: PolicyResource(values=[value]) for level, value in values})
+        resources += (
+            {level: PolicyResource(values=[value]) for level, value in to_resource(entity, config.instance).items()}
+            for entity in inventory
+        )
         found = [(level, value, one) for one in resources for level, at in one.items() for value in at.values or ["*"]]
         named = grouped((level, (value, one)) for level, value, one in found if not _WILD.search(value))
         return cls(
@@ -145,8 +145,8 @@ class KnownNames:
             known = self._named.get(level, {})
             if _WILD.search(part):
                 return None
-            is_named = any(_below(one, above) for one in known.get(part, ()))
-            is_named = is_named or (level == _NAMESPACE and part in _ALWAYS_THERE)
+            is_always_there = level == _NAMESPACE and part in _ALWAYS_THERE
+            is_named = is_always_there or any(_below(one, above) for one in known.get(part, ()))
             others = () if is_named else known.items()
             if there := [value for value, found in others if any(_below(one, above) for one in found)]:
                 prefix = "".join(f"{name}." for name in above.values())

@@ -62,10 +62,7 @@ def verify(context: click.Context, invocation: Invocation, files: tuple[Path, ..
         raise InvalidInput(f"`{invocation.settings.audit.file}` does not exist; nothing was audited there")
     with invocation.messages.status("reading audit records"):
         found = _FoundBreaks.of(verify_lines(verifier, _lines(chosen)))
-    if invocation.as_json:
-        invocation.print_json(_document(verifier, found))
-    else:
-        _print(invocation, verifier, found)
+    invocation.show(_document(verifier, found), _texts(verifier, found))
     context.exit(ExitCode.OK if _is_intact(verifier, found) else ExitCode.NO)
 
 
@@ -108,20 +105,19 @@ def _lines(files: tuple[Path, ...]) -> Iterator[tuple[Place, bytes]]:
             yield from lines_of(file, str(path))
 
 
-def _print(invocation: Invocation, verifier: ChainVerifier, found: _FoundBreaks) -> None:
-    for each in found.shown:
-        invocation.console.print(f"{each.place}: {'note: ' if each.is_benign else ''}{each.what}")
+def _texts(verifier: ChainVerifier, found: _FoundBreaks) -> Iterator[str]:
+    yield from (f"{each.place}: {'note: ' if each.is_benign else ''}{each.what}" for each in found.shown)
     if (hidden := found.broken + found.benign - len(found.shown)) > 0:
-        invocation.console.print(f"... and {hidden:,} more")
+        yield f"... and {hidden:,} more"
     first, last = verifier.first, verifier.last
-    if first is not None and last is not None:
-        outcome = f"{found.broken:,} breaks" if found.broken else "unbroken"
-        invocation.console.print(f"{verifier.records:,} records, {first.number} to {last.number}: {outcome}")
-        if first.number > 1:
-            invocation.console.print(f"records before {first.number} are not in these files")
-        invocation.console.print(f"last record: {last}")
-    else:
-        invocation.console.print("no chained records")
+    if first is None or last is None:
+        yield "no chained records"
+        return
+    outcome = f"{found.broken:,} breaks" if found.broken else "unbroken"
+    yield f"{verifier.records:,} records, {first.number} to {last.number}: {outcome}"
+    if first.number > 1:
+        yield f"records before {first.number} are not in these files"
+    yield f"last record: {last}"
 
 
 def _document(verifier: ChainVerifier, found: _FoundBreaks) -> dict[str, Any]:

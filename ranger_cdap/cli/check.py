@@ -74,8 +74,9 @@ def check(
             answer = decide(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context)
             index = PolicyIndex.of(authorizer.snapshot.documents)
             row = authorizer.decider.config.profile.operation(asked.operation)
-            names = KnownNames.of(authorizer, index)
-            unknown = names.unknown_in(row, asked.user, asked.groups, asked.entity, asked.context)
+            unknown = KnownNames.of(authorizer, index).unknown_in(
+                row, asked.user, asked.groups, asked.entity, asked.context
+            )
             invocation.warn_of(unknown)
             more = lacked_privileges(authorizer.decider, answer, asked.groups, asked.context)
             lacked = (
@@ -86,8 +87,7 @@ def check(
             if not why:
                 _show(invocation, answer, lacked, unknown)
             elif answer.ready:
-                explainer = Explainer(authorizer, answer, asked.groups)
-                print_explanation(invocation, answer, explainer, lacked, unknown)
+                print_explanation(invocation, answer, Explainer(authorizer, answer, asked.groups), lacked, unknown)
             for note in unknown_checks(more):
                 invocation.messages.print(f"note: {note}")
     if not answer.ready:

@@ -13,7 +13,7 @@ import click
 from ranger_cdap.cdap.context import ROLES, Context, artifact_of_jar
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
-from ranger_cdap.cli.parameters import ENTITY, JAR, OPERATION, PART
+from ranger_cdap.cli.parameters import ENTITY, JAR, OPERATION, PART, with_parameters
 from ranger_cdap.errors import InvalidInput
 
 Part = tuple[str, EntityId | EntityPattern]
@@ -62,8 +62,8 @@ def check_arguments(command: Callable[..., Any], *, required: bool = True) -> Ca
         context = Context({role: entities for role, entities in related.items() if entities}, impersonated)
         return command(*args, asked=CheckArguments(user, operation, entity, groups, context), **more)
 
-    wrapped: Callable[..., Any] = with_question
-    for decorate in (
+    return with_parameters(
+        with_question,
         click.option("--impersonate", "impersonated", metavar="USER", help="The user that CDAP impersonates."),
         click.option(
             "--with",
@@ -84,9 +84,7 @@ def check_arguments(command: Callable[..., Any], *, required: bool = True) -> Ca
         click.argument("entity", type=ENTITY, metavar="ENTITY", required=required),
         click.argument("operation", type=OPERATION, metavar="OPERATION", required=required),
         click.argument("user", required=required),
-    ):
-        wrapped = decorate(wrapped)
-    return wrapped
+    )
 
 
 def _jar(jar: EntityId | str | None, entity: EntityId) -> EntityId | None:

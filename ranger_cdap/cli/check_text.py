@@ -118,13 +118,10 @@ def _tree(answer: Answer, tried: list[list[Explanation]], decisive: list[Explana
                 leaf.add(f"{index.named(entry.policy_id)} {entry.outcome}: {entry.reason}", style="dim")
             if (more := len(explanation.others) - _MOST_POLICIES) > 0:
                 leaf.add(f"and {more} more policies", style="dim")
-    head, advice = changes(answer, decisive)
-    if advice:
-        branch = tree.add(head)
-        for change in advice:
-            branch.add(change)
-    if answer.requirements:
-        branch = tree.add("required by")
-        for requirement in answer.requirements:
-            branch.add(with_sentence(requirement))
+    required = ("required by", [with_sentence(requirement) for requirement in answer.requirements])
+    for title, texts in (changes(answer, decisive), required):
+        if texts:
+            branch = tree.add(title)
+            for text in texts:
+                branch.add(text)
     return tree

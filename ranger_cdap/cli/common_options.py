@@ -12,18 +12,15 @@ from ranger_cdap.cli.parameters import FILE, SETTING
 
 
 def _wants_json(context: click.Context, _: click.Parameter, given: bool) -> None:
-    if given:
-        context.ensure_object(Invocation).as_json = True
+    context.ensure_object(Invocation).as_json |= given
 
 
 def _wants_quiet(context: click.Context, _: click.Parameter, given: bool) -> None:
-    if given:
-        context.ensure_object(Invocation).be_quiet()
+    context.ensure_object(Invocation).messages.quiet |= given
 
 
 def _wants_all(context: click.Context, _: click.Parameter, given: bool) -> None:
-    if given:
-        context.ensure_object(Invocation).shows_all = True
+    context.ensure_object(Invocation).shows_all |= given
 
 
 def _logs(context: click.Context, option: click.Parameter, given: str | None) -> None:
@@ -35,11 +32,11 @@ def _reads_from(context: click.Context, option: click.Parameter, given: Any) -> 
     """Use a file from the environment only where the whole call begins: one that is named before a command wins."""
     is_named = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
     if given is not None and (is_named or context.parent is None):
-        context.ensure_object(Invocation).read_from(given)
+        context.ensure_object(Invocation).config = given
 
 
 def _overrides(context: click.Context, _: click.Parameter, given: tuple[str, ...]) -> None:
-    context.ensure_object(Invocation).override(given)
+    context.ensure_object(Invocation).flags += given
 
 
 ALL: Final = click.Option(

@@ -44,8 +44,7 @@ def config_command(invocation: Invocation) -> None:
 def _values(settings: Settings) -> Iterator[tuple[str, Any]]:
     for table in msgspec.structs.fields(Settings):
         plain: dict[str, Any] = msgspec.to_builtins(getattr(settings, table.name), enc_hook=_shown)
-        for key, value in plain.items():
-            yield f"{table.name}.{key}", value
+        yield from ((f"{table.name}.{key}", value) for key, value in plain.items())
 
 
 def _shown(value: Any) -> str:

@@ -106,8 +106,7 @@ def evaluate(
     and a warning is printed if there are tag policies and a request names no tag. `safe` evaluates conditions of
     plugins and conditions in JavaScript; `ranger` answers like Java without JavaScript.
     """
-    keys = dict(map(_key_and_value, conf))
-    options = read_options(keys, compatibility)
+    options = read_options(dict(map(_key_and_value, conf)), compatibility)
     with usable(Path(str(files))):
         found = files.read(invocation)
         download = decode_service_policies(b"".join(pieces(found.policies)))
@@ -148,8 +147,7 @@ def answer(engine: PolicyEngine, users: UserStore, line: bytes) -> EvalAnswer | 
     try:
         fields = decode(line, dict[str, Any])
         id_ = given if isinstance(given := fields.get("id"), int | str) else None
-        asked = read_request(fields)
-        request = to_access_request(asked, now=time.time_ns() // 1_000_000)
+        request = to_access_request(read_request(fields), now=time.time_ns() // 1_000_000)
     except (Undecodable, InvalidInput) as e:
         return EvalError(id_, " ".join(str(e).split()))
     groups = GroupResolver({request.user or "": request.groups}, users.groups_of, names=engine.names)

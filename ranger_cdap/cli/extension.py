@@ -84,12 +84,11 @@ def _for_cdap(invocation: Invocation, out: Path) -> None:
 
 def _for_ranger(invocation: Invocation, out: Path) -> None:
     path = _written(LOOKUP_JAR, out)
-    if invocation.as_json:
-        invocation.print_json({"jar": str(path), "folder": FOLDER, "class": LOOKUP_CLASS})
-        return
-    invocation.console.print(f"{path}\n\nThen, on every Ranger Admin:\n")
-    for number, step in enumerate(_STEPS, 1):
-        invocation.console.print(f"  {number}. {step}")
+    steps = (f"  {number}. {step}" for number, step in enumerate(_STEPS, 1))
+    invocation.show(
+        {"jar": str(path), "folder": FOLDER, "class": LOOKUP_CLASS},
+        [f"{path}\n\nThen, on every Ranger Admin:\n", *steps],
+    )
 
 
 def _written(jar: Jar, out: Path) -> Path:

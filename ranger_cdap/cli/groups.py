@@ -38,8 +38,7 @@ def groups_command(context: click.Context, invocation: Invocation, user: str, fi
     """
     with authorizer_by(invocation, files) as authorizer:
         answers = list(groups_by_source(authorizer, invocation.settings, user))
-        resolver = GroupResolver.of(authorizer.snapshot, authorizer.decider.group_hook)
-        membership = resolver.membership(user)
+        membership = GroupResolver.of(authorizer.snapshot, authorizer.decider.group_hook).membership(user)
         unknown = KnownNames.of(authorizer, PolicyIndex.of(authorizer.snapshot.documents)).unknown((user,), ())
     invocation.warn_of(unknown)
     if invocation.as_json:
@@ -78,6 +77,4 @@ def _listed(groups: Sequence[str]) -> str:
 
 
 def _none(answer: SourceAnswer) -> str:
-    if answer.problem:
-        return f"({answer.problem})"
-    return "(no such user)" if answer.knows_user is False else "(none)"
+    return f"({answer.problem})" if answer.problem else "(no such user)" if answer.knows_user is False else "(none)"

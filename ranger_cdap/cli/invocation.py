@@ -30,17 +30,20 @@ FIRST = 50
 
 
 class Invocation:
-    """A run of a command; answers go to standard output, everything else to standard error."""
+    """A run of a command; answers go to standard output, everything else to standard error.
+
+    The settings are read from the file `config`, if it is given, and `flags` override some: `table.key=value`.
+    """
 
     def __init__(
         self,
         config: Path | None = None,
-        flags: Sequence[str] = (),
+        flags: tuple[str, ...] = (),
         *,
         quiet: bool = False,
     ) -> None:
-        self._config = config
-        self._flags = flags
+        self.config = config
+        self.flags = flags
         self.as_json = self.shows_all = False
         self.has_answered = False
         self.log: dict[str, str] = {}
@@ -60,18 +63,6 @@ class Invocation:
         level = self.log.get("log_level", "warning" if self.quiet else level)
         log_lines(level, TextLines() if form == "text" else JsonLines())
 
-    def read_from(self, config: Path) -> None:
-        """Read the settings from this file."""
-        self._config = config
-
-    def override(self, flags: Sequence[str]) -> None:
-        """Override settings, written `table.key=value`, in addition to those overridden so far."""
-        self._flags = (*self._flags, *flags)
-
-    def be_quiet(self) -> None:
-        """Suppress progress, notes and warnings from now on."""
-        self.messages.quiet = True
-
     @cached_property
     def plugins(self) -> pluggy.PluginManager:
         """The plugins of this invocation.
@@ -88,7 +79,7 @@ class Invocation:
         Raises:
             ConfigError: they are not usable.
         """
-        return read_configuration(self._config, flags=self._flags)
+        return read_configuration(self.config, flags=self.flags)
 
     @property
     def missing_file(self) -> str:
@@ -159,6 +150,13 @@ class Invocation:
             self.console.print(table)
         click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
+    def show_table(self, document: Any, columns: list[str], rows: list[list[str]], otherwise: str = "") -> None:
+        """Print an answer: the document with `--json`, else a table; without rows the sentence `otherwise`, if any."""
+        if self.as_json or (otherwise and not rows):
+            self.show(document, [otherwise])
+        else:
+            self.print_table(columns, rows)
+
     def print_first(self, columns: list[str], rows: Iterable[list[str]], kind: str = "") -> int:
         """Print a table of the first rows of each kind, which the first column names, and how many more there are.
 
@@ -202,9 +200,11 @@ def _cards(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     for number, row in enumerate(rows):
         if number:
             yield ""
-        for label, value in zip(columns, row, strict=True):
-            if value:
-                yield f"{label}: " * bool(label) + value.replace("\n", "\n  ")
+        yield from (
+            f"{label}: " * bool(label) + value.replace("\n", "\n  ")
+            for label, value in zip(columns, row, strict=True)
+            if value
+        )
 
 
 def _lines(value: Any) -> Iterator[str]:

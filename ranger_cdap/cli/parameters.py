@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -91,9 +92,8 @@ class PartParameter(_Parameter):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete the roles, and after a role its entity type."""
         role, equals, _ = incomplete.partition("=")
-        if equals and role in ROLES:
-            return _starting([f"{role}={ROLES[role]}:"], incomplete)
-        return _starting((f"{role}=" for role in ROLES), incomplete)
+        after = [f"{role}={ROLES[role]}:"] if equals and role in ROLES else [f"{one}=" for one in ROLES]
+        return _starting(after, incomplete)
 
 
 class NameParameter(_Parameter):
@@ -145,6 +145,22 @@ SETTING = NameParameter("setting", _setting_keys)
 
 GROUPS = click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of the user. Repeatable.")
 """The option of commands about a user."""
+
+
+def with_parameters(command: Callable[..., Any], *parameters: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command with options and arguments, the last of which comes first in its help."""
+    return reduce(lambda decorated, parameter: parameter(decorated), parameters, command)
+
+
+def refuse_unused(*rules: tuple[object, object, str]) -> None:
+    """Refuse what is given where it is not allowed, by rules of what is given, what allows it, and the sentence.
+
+    Raises:
+        InvalidInput: a rule is broken.
+    """
+    for given, allowed, sentence in rules:
+        if given and not allowed:
+            raise InvalidInput(sentence)
 
 
 def operation_names(profile: Profile) -> list[str]:

@@ -15,8 +15,5 @@ from ranger_cdap.plugins.manager import provided
 def plugins(invocation: Invocation) -> None:
     """Show what each installed plugin provides, and through which hook."""
     found = sorted(provided(invocation.plugins), key=lambda one: (one.plugin, one.hook))
-    if invocation.as_json:
-        invocation.print_json([structs.asdict(one) for one in found])
-    else:
-        rows = [[one.plugin, f"{one.package} {one.version}".strip(), one.hook, ", ".join(one.names)] for one in found]
-        invocation.print_table(["plugin", "package", "hook", "names"], rows)
+    rows = [[one.plugin, f"{one.package} {one.version}".strip(), one.hook, ", ".join(one.names)] for one in found]
+    invocation.show_table([structs.asdict(one) for one in found], ["plugin", "package", "hook", "names"], rows)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -94,8 +94,7 @@ class PolicyFiles:
         if RANGER in names:
             names.remove(RANGER)
             there = ranger_documents(settings)
-        more = _accompanying(names)
-        return self._of_files(settings.ranger.service, service, more, report, there)
+        return self._of_files(settings.ranger.service, service, _accompanying(names), report, there)
 
     def collection(self, invocation: Invocation, report: Report) -> PolicyCollection:
         """Return the policies as `read` does, without their ids."""
@@ -224,10 +223,9 @@ def _open_authorizer(invocation: Invocation) -> Iterator[Authorizer]:
         yield authorizer
 
 
-@contextmanager
 def authorizer_by(
     invocation: Invocation, files: PolicyFiles | None, report: Report | None = None
-) -> Iterator[Authorizer]:
+) -> AbstractContextManager[Authorizer]:
     """Open an authorizer for named policies, or for those of this host; named ones are neither cached nor audited.
 
     `report` is that of `read_policies`.
@@ -237,15 +235,12 @@ def authorizer_by(
         NotReady: there are no policies from Ranger yet.
     """
     if files is None:
-        with _open_authorizer(invocation) as authorizer:
-            yield authorizer
-        return
+        return _open_authorizer(invocation)
     with usable(Path(str(files))):
         found = files.read(invocation, report)
         decider = Decider.of_documents(found, invocation.settings)
     warn_of_tags(invocation, found)
-    with Authorizer(decider) as authorizer:
-        yield authorizer
+    return Authorizer(decider)
 
 
 def warn_of_tags(invocation: Invocation, found: Documents) -> None:

@@ -11,6 +11,7 @@ import click
 from ranger_cdap.cli.administrator import administrator, confirm
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation
+from ranger_cdap.cli.parameters import with_parameters
 from ranger_cdap.errors import ConflictingChange, InvalidInput
 from ranger_cdap.ranger.changes.carry_out import carry_out, require_receivers
 from ranger_cdap.ranger.changes.refusals import require_savable
@@ -30,13 +31,12 @@ CHANGE_EXITS: Final = {
 def changing(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that changes Ranger: `ranger_user`, `dry_run` and `yes`."""
     account = "An account that can read and edit what is changed; its password is never stored."
-    for option in (
+    return with_parameters(
+        command,
         click.option("--ranger-user", metavar="USER", default="admin", show_default=True, help=account),
         click.option("--dry-run", is_flag=True, help="Show the plan and missing users and groups, and exit."),
         click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
-    ):
-        command = option(command)
-    return command
+    )
 
 
 def change_ranger(

@@ -32,11 +32,9 @@ def serve(invocation: Invocation) -> None:
     try:
         invocation.note_missing_file()
         enforcement = service.state.authorizer.decider.config.enforcement
-        if invocation.as_json:
-            invocation.print_json({"url": service.url, "enforcement": str(enforcement)})
-            sys.stdout.flush()
-        else:
-            click.echo(f"listening on {service.url}; {enforcement}")
+        document = {"url": service.url, "enforcement": str(enforcement)}
+        invocation.show(document, [f"listening on {service.url}; {enforcement}"])
+        sys.stdout.flush()
         if not settings.service.callers:
             invocation.messages.print(
                 "no callers configured; every request will be rejected: name them in `[[service.callers]]`"

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.parameters import FILE, with_parameters
 from ranger_cdap.config import AddressSetting, checked_address, is_exposed, resolve_secret
 from ranger_cdap.errors import ConfigError, InvalidInput
 
@@ -79,11 +79,10 @@ def service_option(command: Callable[..., Any]) -> Callable[..., Any]:
             if caller or cert_file or key_file:
                 raise InvalidInput("`--caller` and the files of certificates need `--service`")
             return command(*args, service=None, **more)
-        asked = AskedService(service, caller, cert_file, key_file)
-        return command(*args, service=asked, **more)
+        return command(*args, service=AskedService(service, caller, cert_file, key_file), **more)
 
-    wrapped: Callable[..., Any] = with_service
-    for decorate in (
+    return with_parameters(
+        with_service,
         click.option("--key-file", type=FILE, metavar="FILE", help="The key of the client certificate."),
         click.option("--cert-file", type=FILE, metavar="FILE", help="The client certificate to present."),
         click.option(
@@ -95,6 +94,4 @@ def service_option(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--service", metavar="URL", help="Let this decision service decide instead of the policies on this host."
         ),
-    ):
-        wrapped = decorate(wrapped)
-    return wrapped
+    )

@@ -190,7 +190,6 @@ def _in_file(file: bytes, name: str, current: Documents, service: str) -> tuple[
 def _warnings(name: str, after: PolicyEngine, read: Documents, current: Documents) -> Iterable[str]:
     if current.tags is None and read.tags is not None:
         yield f"warning: `{name}` has tag policies, but no tags are in effect, so no resource carries a tag"
-    for problem in after.problems[:MOST_NOTES]:
-        yield f"warning: `{name}`: {problem}"
+    yield from (f"warning: `{name}`: {problem}" for problem in after.problems[:MOST_NOTES])
     if (more := len(after.problems) - MOST_NOTES) > 0:
         yield f"note: {more} more problems with policies; `ranger-cdap policies lint` shows them"

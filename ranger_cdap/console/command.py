@@ -65,9 +65,8 @@ def console(invocation: Invocation, listen: str, files: PolicyFiles | None) -> N
     files = company() if is_company else files
     is_open = not needs_sign_in(files, origins)
     with ExitStack() as stack:
-        fixed = None
-        if files is not None:
-            fixed = stack.enter_context(authorizer_by(invocation, files, invocation.messages.print))
+        chosen = files and authorizer_by(invocation, files, invocation.messages.print)
+        fixed = stack.enter_context(chosen) if chosen else None
         running = Console(
             replace(invocation.settings, service=service),
             fixed,
@@ -75,10 +74,7 @@ def console(invocation: Invocation, listen: str, files: PolicyFiles | None) -> N
             examples=example_questions() if is_company else (),
         )
         stack.callback(running.close)
-        if invocation.as_json:
-            invocation.print_json({"url": running.url})
-        else:
-            click.echo(f"listening on {running.url}")
+        invocation.show({"url": running.url}, [f"listening on {running.url}"])
         sys.stdout.flush()
         if is_open:
             what = "a made-up company" if is_company else f"`{files}`"

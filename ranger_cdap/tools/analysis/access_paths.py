@@ -182,9 +182,8 @@ class _CellSearch:
         engine = self.space.engine
         found = engine.evaluate(witness.request_to(engine))
         verdict = [one.policy_id for one in denying if one.effective and _denies(one)]
-        if found.allowed or found.policy_id in verdict or not verdict:
-            return found.policy_id
-        return verdict[0]
+        denies_lower = verdict and not found.allowed and found.policy_id not in verdict
+        return verdict[0] if denies_lower else found.policy_id
 
     # --- items --------------------------------------------------------------------------------------------------------
 
@@ -207,10 +206,8 @@ class _CellSearch:
 
     def _each(self) -> Iterator[tuple[_ZoneRulings, Ruling | TagRuling, Ruling]]:
         for zone in self.zones:
-            for tagged in zone.by_tags:
-                yield zone, tagged, tagged.ruling
-            for ruling in zone.by_resource:
-                yield zone, ruling, ruling
+            yield from ((zone, tagged, tagged.ruling) for tagged in zone.by_tags)
+            yield from ((zone, ruling, ruling) for ruling in zone.by_resource)
 
     # --- removals -----------------------------------------------------------------------------------------------------
 

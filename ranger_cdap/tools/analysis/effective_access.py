@@ -175,8 +175,7 @@ class _AccessSearch:
     def _taken_by_tag(self, one: TagOccurrence, path: Path, access: str) -> Iterator[ItemAccess]:
         if not path:
             return
-        elements = (None,) * len(path) if one.resource is None else levels_of(one.resource, path)
-        region = Region(path, elements)
+        region = Region(path, (None,) * len(path) if one.resource is None else levels_of(one.resource, path))
         for zone, inside in self.space.zones(narrowed_to(self.scope, region)).items():
             for tagged in self.space.rulings_by_tag(one, zone, path, access):
                 for item, formula in taking_items(tagged.ruling, access, self.space.maker):
@@ -241,15 +240,14 @@ def narrowed_to(scope: AccessScope, region: Region) -> Region:
 
 
 def _narrower(element: ResourceMatcher | None, within: ResourceMatcher | None) -> ResourceMatcher | None:
-    if within is not None and (element is None or element.match_any or within.exact is not None):
-        return within
-    return element
+    return (
+        within if within is not None and (element is None or element.match_any or within.exact is not None) else element
+    )
 
 
 def taking_items(ruling: Ruling, access: str, maker: RulingMaker) -> Iterator[tuple[SymbolicItem | None, Formula]]:
     """Yield the items that deny, the denial of all else as None, and the items that except from an allow."""
-    for item, formula in ruling.denying_items:
-        yield item, all_of((ruling.denies, formula))
+    yield from ((item, all_of((ruling.denies, formula))) for item, formula in ruling.denying_items)
     if ruling.denies is not FALSE and ruling.policy.deny_all_else:
         yield None, all_of((ruling.denies, *(negated(formula) for _, formula in ruling.denying_items)))
     allowing = any_of(formula for _, formula in ruling.allowing_items)

@@ -66,9 +66,8 @@ def conditions_of(
 ) -> tuple[str, ...]:
     """Return the conditions under which an item applies, with the validity of tags."""
     periods = (f"while the tag {one.tag.type} is valid" for one in occurrences if one.tag.schedules)
-    if item is None:
-        return (*(condition.text for condition in ruling.symbolic.conditions), *periods)
-    return (*conditions(ruling.symbolic, item, ignored=access == ADMIN_ACCESS), *periods)
+    of_policy = (condition.text for condition in ruling.symbolic.conditions)
+    return (*(conditions(ruling.symbolic, item, ignored=access == ADMIN_ACCESS) if item else of_policy), *periods)
 
 
 def _row(
@@ -135,8 +134,7 @@ def _who(
 
 
 def _may_hold(formula: Formula, source: AccessSource, found: FoundAccess) -> bool:
-    search = search_of(found.space, found.scope.subject, _BUDGET)
-    outcome = search.solve(formula, source.region.path, source.access)
+    outcome = search_of(found.space, found.scope.subject, _BUDGET).solve(formula, source.region.path, source.access)
     return outcome.witness is not None or not outcome.exact
 
 

@@ -120,16 +120,17 @@ class _Judge:
         """Yield the entities that a resource covers: with `*` below a level, those of that level too."""
         for length in range(resource.last_specific + 1, len(resource.path) + 1):
             path = resource.path[:length]
-            for values in self.by_path.get(path, ()):
-                if _covers(resource.elements, values) and self._decides(zone, path, values):
-                    yield values
+            yield from (
+                values
+                for values in self.by_path.get(path, ())
+                if _covers(resource.elements, values) and self._decides(zone, path, values)
+            )
 
     def _decides(self, zone: Zone, path: Path, values: tuple[str, ...]) -> bool:
         """Return whether the policies of a zone may decide on an entity."""
         zones = self.engine.view.zone_table.of(path, values)
-        if not self.engine.view.policies.zones_known:
-            return True
-        return len(zones) != 1 if zone is None else zone in zones
+        is_here = len(zones) != 1 if zone is None else zone in zones
+        return is_here or not self.engine.view.policies.zones_known
 
     def _enough(self, element: ResourceMatcher, value: str, names: Sequence[str]) -> _Enough | None:
         """Return values that are narrower and cover the same; None if there are none, or the value has no wildcard."""

@@ -120,8 +120,7 @@ class _RedundancySearch:
                 if entry.is_substitute or entry.covers_subtree:
                     continue
                 for item in reversed(self.space.symbolic(entry).allow):
-                    for principal in principals(item):
-                        yield _Given(zone, entry, item, principal)
+                    yield from (_Given(zone, entry, item, principal) for principal in principals(item))
 
     def _changes_without(self, given: _Given) -> bool | None:
         """Return whether a request is decided otherwise without a principal; None if that cannot be decided."""
@@ -215,8 +214,10 @@ class _RedundancySearch:
         """Yield what is left of the policies that may apply, and the tag by which they do."""
         left = [one for near in self.space.near(zone, region) if (one := self._now(near)) is not None]
         yield from ((ruling, "") for ruling in self.space.rulings(left, region.path, access))
-        for tagged in self.space.tag_rulings(zone, region, access):
-            yield tagged.ruling, f", by the tag {tagged.occurrence.tag.type}"
+        yield from (
+            (tagged.ruling, f", by the tag {tagged.occurrence.tag.type}")
+            for tagged in self.space.tag_rulings(zone, region, access)
+        )
 
     def _members(self, principals_: Formula) -> frozenset[str]:
         """Return whom a formula made of names is about, roles replaced by their members."""

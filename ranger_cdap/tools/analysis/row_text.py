@@ -69,9 +69,11 @@ class LevelText:
 
 def level_text(element: ResourceMatcher | None) -> LevelText:
     """Return the values of a level; `*` if all."""
-    if element is None or (element.match_any and not element.excludes):
-        return LevelText(("*",))
-    return LevelText(tuple(element.values) or ("*",), element.excludes)
+    return (
+        LevelText(("*",))
+        if element is None or (element.match_any and not element.excludes)
+        else LevelText(tuple(element.values) or ("*",), element.excludes)
+    )
 
 
 def resource_text(path: Path, levels: Sequence[LevelText]) -> str:

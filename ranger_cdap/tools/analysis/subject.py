@@ -96,8 +96,7 @@ class SubjectRulingMaker(RulingMaker):
 
     def superuser(self) -> Formula:
         """Return True if the subject is never denied."""
-        given = self.engine.view.privileged
-        return TRUE if given.is_super(self.subject.user, self.subject.groups) else FALSE
+        return TRUE if self.engine.view.privileged.is_super(self.subject.user, self.subject.groups) else FALSE
 
     def covering(self, resource: PolicyResourceMatcher, path: Path, *, macros: bool = True) -> Formula:
         """Return that the values of a path are covered by a resource, as far as both have levels."""
@@ -214,9 +213,11 @@ def search_of(
     space: PolicySpace, subject: Subject | None, budget: SearchBudget, access_time: int = DEFAULT_TIME
 ) -> RequestSearch:
     """Return the search for requests of a subject; without one, of anyone."""
-    if subject is None:
-        return RequestSearch(space, budget, access_time)
-    return SubjectSearch(space, budget, access_time, subject=subject)
+    return (
+        RequestSearch(space, budget, access_time)
+        if subject is None
+        else SubjectSearch(space, budget, access_time, subject=subject)
+    )
 
 
 class SubjectSpace(PolicySpace):

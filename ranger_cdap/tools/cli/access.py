@@ -20,7 +20,7 @@ from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import ENTITY_TYPE, FILE, GROUPS, EntityParameter
+from ranger_cdap.cli.parameters import ENTITY_TYPE, FILE, GROUPS, EntityParameter, refuse_unused
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
 from ranger_cdap.engine import AccessRequest
 from ranger_cdap.errors import InvalidInput
@@ -91,7 +91,7 @@ class _AccessQuestion:
         is_entity, one_user = isinstance(self.entity, EntityId), len(self.users) == 1
         listed, tabled, written = form == _LIST, form == _MATRIX, form == _PARQUET
         is_namespace = isinstance(self.entity, EntityId) and self.entity.type == "namespace"
-        rules = (
+        refuse_unused(
             (self.client_ip, listed and is_entity and one_user, "`--client-ip` needs `--user` and an entity"),
             (self.ways, listed and is_entity and one_user, "`--ways` needs `--user` and an entity"),
             (self.all_, listed and one_user and not is_entity, "`--all` needs `--user` without an entity"),
@@ -113,9 +113,6 @@ class _AccessQuestion:
                 f"`--format {_PARQUET}` takes entities from `--inventory` and users from `--users`",
             ),
         )
-        for given, allowed, sentence in rules:
-            if given and not allowed:
-                raise InvalidInput(sentence)
 
 
 @click.command(
@@ -235,14 +232,11 @@ def _show_rows(
     """Show the access of a user, or of anyone to a pattern."""
     assert not isinstance(asked.entity, EntityId)
     found = reached(view, wanted, known, asked.entity)
-    if invocation.as_json:
-        invocation.print_json(reach_document(view, known, asked.entity, found) | {"unknown": to_builtins(unknown)})
-    elif known is not None:
-        for line in user_lines(view, known, found, None if asked.all_ else _MOST_GRANTS):
-            click.echo(line)
+    document = reach_document(view, known, asked.entity, found) | {"unknown": to_builtins(unknown)}
+    if known is not None:
+        invocation.show(document, user_lines(view, known, found, None if asked.all_ else _MOST_GRANTS))
     else:
-        for line in pattern_lines(found.allowed) or [f"no one has any access to {asked.entity}"]:
-            click.echo(line)
+        invocation.show(document, pattern_lines(found.allowed) or [f"no one has any access to {asked.entity}"])
     for sentence in found.errors:
         invocation.messages.print(sentence)
     return ExitCode.ERROR if found.errors else ExitCode.OK
@@ -257,13 +251,13 @@ def _show_holders(
     unknown: Sequence[UnknownName],
 ) -> None:
     found = list(access_holders(authorizer, entity, view.index))
-    if invocation.as_json:
-        holders = [holder_document(one, view.index, wanted) for one in found]
-        invocation.print_json({"entity": str(entity), "unknown": to_builtins(unknown), "holders": holders})
-    elif rows := holder_rows(found, wanted, view.index):
-        invocation.print_table(["who", "name", "access", "", "by", "in groups"], rows)
-    else:
-        invocation.console.print(f"no one has any access to {entity}")
+    holders = [holder_document(one, view.index, wanted) for one in found]
+    invocation.show_table(
+        {"entity": str(entity), "unknown": to_builtins(unknown), "holders": holders},
+        ["who", "name", "access", "", "by", "in groups"],
+        holder_rows(found, wanted, view.index),
+        otherwise=f"no one has any access to {entity}",
+    )
 
 
 def _show_ways(
@@ -285,11 +279,7 @@ def _show_ways(
         )
         found = [cells.lookup(replaced(request, access_type=each)) for each in wanted]
     report = WaysReport(view, known, asked.entity, found)
-    if invocation.as_json:
-        invocation.print_json(report.document() | {"unknown": to_builtins(unknown)})
-    else:
-        for line in report.lines(whole=asked.ways):
-            click.echo(line)
+    invocation.show(report.document() | {"unknown": to_builtins(unknown)}, report.lines(whole=asked.ways))
 
 
 def _show_matrix(invocation: Invocation, asked: _AccessQuestion, authorizer: Authorizer) -> None:

@@ -66,15 +66,12 @@ def user_lines(view: PolicyView, known: KnownUser, found: EffectiveAccess, most:
         return f"by {row.by}" + (f", as {who}" if who and row.policy_id is not None else "")
 
     yield "allowed" if allowed else "allowed: nothing"
-    for line in _blocks(shown, head, by):
-        yield f"  {line}"
+    yield from (f"  {line}" for line in _blocks(shown, head, by))
     if counted:
-        for line in _summary(counted):
-            yield f"  {line}"
+        yield from (f"  {line}" for line in _summary(counted))
     if denied:
         yield "denied, though other items allow it"
-        for line in _blocks(denied, head, by):
-            yield f"  {line}"
+        yield from (f"  {line}" for line in _blocks(denied, head, by))
 
 
 def _is_grant(row: AccessRow, view: PolicyView) -> bool:

@@ -78,9 +78,11 @@ class WaysReport:
         if len(texts) > 1:
             return f"one of these must no longer apply to {self._known.subject.user}: {'; or '.join(texts)}"
         count = len(cell.removals[0])
-        if count == 1:
-            return f"{texts[0]} must no longer apply to {self._known.subject.user}; it is the only way"
-        return f"all {count} ways must no longer apply to {self._known.subject.user}"
+        return (
+            f"{texts[0]} must no longer apply to {self._known.subject.user}; it is the only way"
+            if count == 1
+            else f"all {count} ways must no longer apply to {self._known.subject.user}"
+        )
 
     def _item(self, one: CellItem, cell: Cell) -> str:
         who = " or ".join(self._principals(one))

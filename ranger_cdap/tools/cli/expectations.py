@@ -63,18 +63,11 @@ def test_command(context: click.Context, invocation: Invocation, file: Path, fil
             expectation.must_be_about(authorizer.decider.config.profile, names, str(file))
         outcomes = [_outcome(expectation, authorizer, index) for expectation in expectations]
     failed = [outcome for outcome in outcomes if not outcome.met]
-    if invocation.as_json:
-        invocation.print_json(
-            {
-                "expectations": len(outcomes),
-                "met": len(outcomes) - len(failed),
-                "outcomes": [_document(outcome) for outcome in outcomes],
-            }
-        )
-    else:
-        for outcome in failed:
-            invocation.console.print(f"not met: {outcome}")
-        invocation.console.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} expectations are met")
+    met = len(outcomes) - len(failed)
+    invocation.show(
+        {"expectations": len(outcomes), "met": met, "outcomes": [_document(outcome) for outcome in outcomes]},
+        [*(f"not met: {outcome}" for outcome in failed), f"{met} of {len(outcomes)} expectations are met"],
+    )
     context.exit(ExitCode.NO if failed else ExitCode.OK)
 
 

@@ -11,9 +11,8 @@ from ranger_cdap.cli.administrator import administrator
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import FILE
+from ranger_cdap.cli.parameters import FILE, refuse_unused
 from ranger_cdap.cli.policy_files import WHICH
-from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger.changes.transfer import policy_key
 from ranger_cdap.ranger.files.policy_directory import FileFormat, write_directory
 from ranger_cdap.ranger.files.strict_text import write_json
@@ -68,10 +67,10 @@ def export_command(
     A directory leaves out the sync job's grants, because the job manages them. The password is read from
     RANGER_CDAP_SETUP_PASSWORD or prompted for.
     """
-    if directory is None and (file_format or grants):
-        raise InvalidInput("`--format` and `--grants` need `--directory`")
-    if directory is not None and out is not None:
-        raise InvalidInput("`--out` and `--directory` exclude each other")
+    refuse_unused(
+        (file_format or grants, directory, "`--format` and `--grants` need `--directory`"),
+        (directory and out, False, "`--out` and `--directory` exclude each other"),
+    )
     settings = invocation.settings
     by = command_downloader(settings)
     with administrator(invocation, ranger_user) as admin:

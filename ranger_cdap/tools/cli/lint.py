@@ -113,13 +113,12 @@ def lint_command(
         invocation.messages.print(
             "conditions that are scripts, such as `_expression`, need the extra: pip install 'ranger-cdap[expressions]'"
         )
-    if invocation.as_json:
-        invocation.print_json([_document(one, zones) for one in found])
-    elif not found:
-        invocation.console.print("no problems found: every part of the policies is effective")
-    else:
-        rows = [[_policy(one, zones), one.place, one.code.value, one.message] for one in found]
-        invocation.print_table(["policy", "place", "code", "what"], rows)
+    invocation.show_table(
+        [_document(one, zones) for one in found],
+        ["policy", "place", "code", "what"],
+        [[_policy(one, zones), one.place, one.code.value, one.message] for one in found],
+        otherwise="no problems found: every part of the policies is effective",
+    )
     mistakes = [one for one in found if not (isinstance(one, LintFinding) and one.code.is_note)]
     context.exit(ExitCode.NO if mistakes else ExitCode.OK)
 

@@ -19,7 +19,7 @@ from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import ENTITY_TYPE, PROFILE
+from ranger_cdap.cli.parameters import ENTITY_TYPE, PROFILE, refuse_unused
 from ranger_cdap.cli.policy_files import WHICH, WHICH_HELP, PolicyFiles
 from ranger_cdap.errors import InvalidInput, suggestion
 from ranger_cdap.ranger.files.strict_text import write_json
@@ -90,15 +90,12 @@ def needs(
     A policy outside security zones has no effect on an entity in one: write --policies ranger: if Ranger has any. Only
     then is Ranger contacted.
     """
-    rules = (
+    refuse_unused(
         (for_cdap or files, asked, "`--for-cdap` and `--policies` need USER, OPERATION and ENTITY"),
         (profile or kind, asked is None, "`--profile` and `--type` list operations, without USER"),
         (recorded, for_cdap, "`--recorded` needs `--for-cdap`"),
         (alternative, files, "`--alternative` needs `--policies`"),
     )
-    for given, allowed, sentence in rules:
-        if given and not allowed:
-            raise InvalidInput(sentence)
     if asked is None:
         _list_operations(invocation, profile or invocation.settings.cdap.profile, kind)
         return
@@ -112,10 +109,8 @@ def needs(
 
 def _list_operations(invocation: Invocation, profile: str, kind: str | None) -> None:
     shown = lines(load_profile(profile), kind)
-    if invocation.as_json:
-        invocation.print_json([_document(line) for line in shown])
-        return
-    invocation.print_table(
+    invocation.show_table(
+        [_document(line) for line in shown],
         ["operation", "needs", "gives", "requirements", "remark"],
         [
             [line.operation, line.needs_in_lines, line.given, "\n".join(line.requirements), line.remark]

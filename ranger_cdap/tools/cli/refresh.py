@@ -54,11 +54,11 @@ def refresh_command(invocation: Invocation, *, allow_older: bool) -> None:
             "if the sync job writes grants, run `ranger-cdap sync run` where it runs: it revokes those that a restore "
             "brought back and writes those that it lost; `ranger-cdap sync reconcile` then lists the rest"
         )
-    if invocation.as_json:
-        invocation.print_json([{"service": name} | _numbers(versions) for name, versions in rows])
-    else:
-        columns = ["service", *_numbers(Versions())]
-        invocation.print_table(columns, [[name, *_texts(versions)] for name, versions in rows])
+    invocation.show_table(
+        [{"service": name} | _numbers(versions) for name, versions in rows],
+        ["service", *_numbers(Versions())],
+        [[name, *_texts(versions)] for name, versions in rows],
+    )
 
 
 def _numbers(versions: Versions) -> dict[str, int | None]:

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 from ranger_cdap.cdap.presets import load_preset, preset_names
 from ranger_cdap.cli.command import Command, CommandGroup
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
+from ranger_cdap.cli.parameters import with_parameters
 from ranger_cdap.cli.ranger_changes import CHANGE_EXITS, change_ranger, changing, show_steps
 from ranger_cdap.config import Settings
 from ranger_cdap.errors import InvalidInput
@@ -92,8 +93,8 @@ def _job(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(invocation, Job(**typed))
 
     call.__doc__ = command.__doc__
-    with_options: Callable[..., Any] = changing(pass_invocation(call))
-    for option in (
+    return with_parameters(
+        changing(pass_invocation(call)),
         click.option(
             "--name",
             metavar="NAME",
@@ -104,9 +105,7 @@ def _job(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of Ranger. Repeatable."),
         click.option("--namespace", required=True, metavar="NAMESPACE", help="The namespace of the job."),
         click.argument("preset", shell_complete=_names),
-    ):
-        with_options = option(with_options)
-    return with_options
+    )
 
 
 @click.group(cls=CommandGroup, examples=("ranger-cdap roles explain",))

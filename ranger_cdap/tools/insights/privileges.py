@@ -67,8 +67,9 @@ def held_privileges(index: PolicyIndex, members: Members) -> Iterator[HeldPrivil
             accesses = tuple(dict.fromkeys(access.type for access in item.accesses if access.is_allowed))
             if not accesses:
                 continue
-            for person, through in _people(item, members):
-                yield HeldPrivileges(policy, number, person, through, accesses)
+            yield from (
+                HeldPrivileges(policy, number, person, through, accesses) for person, through in _people(item, members)
+            )
 
 
 def _people(item: PolicyItem, members: Members) -> Iterator[tuple[str | None, str]]:

@@ -92,8 +92,7 @@ def rewrite(collection: PolicyCollection) -> Rewritten:
             there[_signature(wanted)] = kept[policy_key(policy)] = wanted
             done.append(Rewriting(name, dropped.levels, dropped.ends_at))
         elif _is_plain(other) and _is_plain(wanted):
-            merged = _merged(other, wanted)
-            there[_signature(wanted)] = kept[policy_key(other)] = merged
+            there[_signature(wanted)] = kept[policy_key(other)] = _merged(other, wanted)
             del kept[policy_key(policy)]
             done.append(Rewriting(name, dropped.levels, dropped.ends_at, str(other.get("name"))))
         else:

@@ -129,8 +129,7 @@ def lint(
             _items(policy, model),
             _unknown_principals(policy, context.known),
         ):
-            for place, code, message in rule:
-                yield LintFinding(policy.id, policy.name, place, code, message)
+            yield from (LintFinding(policy.id, policy.name, place, code, message) for place, code, message in rule)
 
 
 def _resources(policy: Policy, model: ServiceModel, *, is_cdap: bool) -> _Findings:

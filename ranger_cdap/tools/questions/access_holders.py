@@ -110,9 +110,7 @@ class _Evaluator:
             return entry, ""
         # To the engine it is conditional as soon as conditions matter: they may still never allow it, or always.
         found = self.dependences.of(subject, self.resource, access, entry.policy_id)
-        if found.verdict is Verdict.NO_POLICY:
-            return None
-        return AccessEntry(found.verdict, found.policy_id), found.text
+        return None if found.verdict is Verdict.NO_POLICY else (AccessEntry(found.verdict, found.policy_id), found.text)
 
 
 def members_of(documents: Documents | None, groups: Set[str] | None) -> dict[str, tuple[str, ...]]:

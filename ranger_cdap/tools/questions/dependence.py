@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from ranger_cdap.authz.policy_index import TagPolicy
 from ranger_cdap.engine import PolicyEngine, Verdict
+from ranger_cdap.keyed import remembered
 from ranger_cdap.tools.analysis.access_paths import CellFinder
 from ranger_cdap.tools.analysis.subject import Subject
 from ranger_cdap.tools.questions.cell_text import dependence
@@ -42,10 +44,7 @@ class Dependences:
         if resource != self._resource:
             self._resource, self._known = dict(resource), {}
         key = (self._cells.class_of(subject, resource), access, policy_id)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._found(subject, resource, access, policy_id)
-        return known
+        return remembered(self._known, key, partial(self._found, subject, resource, access, policy_id))
 
     def _found(self, subject: Subject, resource: Mapping[str, str], access: str, policy_id: int) -> Dependence:
         cell = self._cells.cell(subject, resource, access)

@@ -53,8 +53,7 @@ def reached(
     contradicting = (ExampleRequest.of(one, spelling) for one in found.contradictions)
     errors = tuple(f"error: the engine contradicts the analysis on {one}" for one in contradicting)
     if subject is None:
-        rows = sorted(allowed, key=lambda row: not row.whole)
-        return EffectiveAccess(tuple(rows), (), errors)
+        return EffectiveAccess(tuple(sorted(allowed, key=lambda row: not row.whole)), (), errors)
     taken = taken_rows(found, spelling)
     return EffectiveAccess(tuple(sorted(allowed, key=_order)), tuple(sorted(taken, key=_order)), errors)
 

@@ -85,13 +85,10 @@ class KnownUser:
         found = resolver.membership(user)
         if found.refused:
             raise InvalidInput(f"nothing is known of `{user}`: {found.refused}")
-        user = found.user
-        notes = []
-        if not found.known:
-            notes.append(f"warning: the group lookup for `{user}` failed, so only the groups shown count")
-        if view.index.users is None:
-            notes.append("note: there is no user store, so only groups given with `--group` count")
-        return cls(Subject(user, found.groups), tuple(notes))
+        failed = f"warning: the group lookup for `{found.user}` failed, so only the groups shown count"
+        no_store = "note: there is no user store, so only groups given with `--group` count"
+        notes = ((failed, not found.known), (no_store, view.index.users is None))
+        return cls(Subject(found.user, found.groups), tuple(note for note, holds in notes if holds))
 
     def __str__(self) -> str:
         groups = sorted(self.subject.groups)
@@ -101,9 +98,7 @@ class KnownUser:
     def through(self, principal: str, roles: RangerRoles) -> str:
         """Return a principal of an item, and through what the user has a role: `role a, by role b, by group c`."""
         kind, _, name = principal.partition(" ")
-        if kind != "role":
-            return principal
-        return ", by ".join(role_chain(roles, name, self.subject))
+        return ", by ".join(role_chain(roles, name, self.subject)) if kind == "role" else principal
 
 
 def role_chain(roles: RangerRoles, role: str, subject: Subject) -> tuple[str, ...]:

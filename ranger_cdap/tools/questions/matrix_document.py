@@ -62,9 +62,11 @@ def note_text(mark: ActionAccess, index: PolicyIndex) -> str:
         texts += [f"{left:,} more kinds of names"] if left > 0 else []
         texts += [f"not decided for all: {mark.depends}"] if mark.depends else []
         return f"in part: {'; '.join(texts)}"
-    if mark.verdict in (Verdict.CONDITIONAL, Verdict.UNDECIDED):
-        return access_text(mark, index).partition("; now ")[0]
-    return ""
+    return (
+        access_text(mark, index).partition("; now ")[0]
+        if mark.verdict in (Verdict.CONDITIONAL, Verdict.UNDECIDED)
+        else ""
+    )
 
 
 @dataclass(eq=False, slots=True)

@@ -28,9 +28,11 @@ class NamespaceMatrix:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on what is not shown."""
-        if not self.left_out:
-            return ()
-        return (f"note: the {self.left_out:,} members of the groups are too many columns; not shown",)
+        return (
+            (f"note: the {self.left_out:,} members of the groups are too many columns; not shown",)
+            if self.left_out
+            else ()
+        )
 
 
 def namespace_matrix(

@@ -11,7 +11,7 @@ import re
 import string
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from math import prod
 from typing import Final
@@ -31,7 +31,7 @@ from ranger_cdap.engine.view import (
     fold,
 )
 from ranger_cdap.errors import InvalidEntity
-from ranger_cdap.keyed import grouped_once
+from ranger_cdap.keyed import grouped_once, remembered
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.level_values import Undecided, included, without_macros
 from ranger_cdap.tools.analysis.name_classes import NameClass, name_classes
@@ -73,9 +73,11 @@ class _Teller:
     @property
     def costly(self) -> str:
         """Return that the policy is not matched with all names; empty if it is."""
-        if self.entry is None or not self.entry.costly:
-            return ""
-        return f"policy {self.entry.id} takes too many steps to match some names"
+        return (
+            f"policy {self.entry.id} takes too many steps to match some names"
+            if self.entry is not None and self.entry.costly
+            else ""
+        )
 
     def concerns(self, principals: frozenset[str], access: str) -> bool:
         """Return False if the policy decides nothing on an access of these principals."""
@@ -109,15 +111,11 @@ class PatternRows:
 
     def of(self, pattern: EntityPattern, subject: Subject, access: str, *, groups_known: bool = True) -> RowEntities:
         """Return the entities of a row; of a subject whose groups are not known, by all policies."""
-        row = self._rows.get(pattern)
-        if row is None:
-            row = self._rows[pattern] = self._row(pattern)
+        row = remembered(self._rows, pattern, partial(self._row, pattern))
         mine = subject.principals(self._engine)
         tellers = tuple(one for one in row.tellers if not groups_known or one.concerns(mine, access))
         key = (tuple(map(id, tellers)), subject.user if row.dynamic else None)
-        if key not in row.known:
-            row.known[key] = self._found(pattern, tellers, subject.tokens)
-        return row.known[key]
+        return remembered(row.known, key, partial(self._found, pattern, tellers, subject.tokens))
 
     # --- policies -----------------------------------------------------------------------------------------------------
 

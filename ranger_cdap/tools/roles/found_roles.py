@@ -22,5 +22,4 @@ def read_roles(admin: RangerAdmin, service: str, names: Iterable[str], *, with_r
     for name in roles_with_rights(policies) if with_rights else ():
         with suppress(InvalidInput):  # a name that was given to no role from here
             found[name] = found.get(name) or admin.roles.find(service, name)
-    roles = {name: role for name, role in found.items() if role}
-    return FoundRoles(roles, policies, admin.security_zones(service))
+    return FoundRoles({name: role for name, role in found.items() if role}, policies, admin.security_zones(service))

@@ -65,11 +65,6 @@ class SentryPlace:
     order: int
     text: str
 
-    @classmethod
-    def of_line(cls, number: int) -> SentryPlace:
-        """Return the place of a line, counted from one."""
-        return cls(number, f"line {number}")
-
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
@@ -173,7 +168,7 @@ def _sections_of_json(text: str, left_out: list[LeftOut]) -> _Sections:
 def _sections_of_lines(text: str, left_out: list[LeftOut]) -> _Sections:
     read: dict[str, list[_SentryEntry]] = {}
     for section, number, line in _logical_lines(text):
-        place = SentryPlace.of_line(number)
+        place = SentryPlace(number, f"line {number}")
         entries = read.setdefault(section, []) if section in (GROUPS, ROLES) else None
         if line is None:
             if entries is None:
@@ -261,9 +256,7 @@ def _parts(text: str) -> tuple[list[tuple[str, str]], bool]:
             raise ValueError("each part of a privilege is `key=name`")
         parts.append((key.lower(), name))
     *others, (key, name) = parts
-    if key == "grantoption" and name.lower() in ("true", "false"):
-        return others, True
-    return parts, False
+    return (others, True) if key == "grantoption" and name.lower() in ("true", "false") else (parts, False)
 
 
 def _privilege(text: str, parts: list[tuple[str, str]]) -> SentryPrivilege:

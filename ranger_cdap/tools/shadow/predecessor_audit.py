@@ -23,9 +23,7 @@ def read_predecessor_line(text: bytes, service: str, instance: str) -> RecordedA
     event = read_audit_line(line[max(0, line.find("{")) :])
     if event is None:
         return WhyUndecided.OWN_RECORD
-    if event.service != service:
-        return None
-    return _access(event, instance)
+    return _access(event, instance) if event.service == service else None
 
 
 def _access(event: AuditEvent, instance: str) -> RecordedAnswer | WhyUndecided:

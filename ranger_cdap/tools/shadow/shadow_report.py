@@ -228,8 +228,10 @@ class ShadowReport:
 
     def by_now(self, evaluate: Evaluate) -> Iterator[ShadowRow]:
         """Yield the rows, those seen most often first, by current policies."""
-        for row in sorted(self.rows.values(), key=lambda row: (row.key.change, -row.count, row.key.user, row.first)):
-            yield _by_now(row, evaluate)
+        yield from (
+            _by_now(row, evaluate)
+            for row in sorted(self.rows.values(), key=lambda row: (row.key.change, -row.count, row.key.user, row.first))
+        )
 
 
 def gaps(rows: Iterable[ShadowRow]) -> tuple[tuple[str, str, Target], ...]:

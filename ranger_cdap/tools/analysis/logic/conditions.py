@@ -86,9 +86,11 @@ class SymbolicCondition:
         `lenient`: as in mode `ranger`, where that is so only if it is not known either what Java returns.
         """
         outcome = self.outcome(context)
-        if lenient:
-            return outcome is ConditionOutcome.UNKNOWN
-        return outcome not in (ConditionOutcome.HOLDS, ConditionOutcome.FAILS)
+        return (
+            outcome is ConditionOutcome.UNKNOWN
+            if lenient
+            else outcome not in (ConditionOutcome.HOLDS, ConditionOutcome.FAILS)
+        )
 
     def may_be_unknown(self, *, lenient: bool) -> bool:
         """Return False if it never is; of the kinds that Ranger ships it is known what Java returns."""

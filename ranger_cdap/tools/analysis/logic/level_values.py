@@ -60,9 +60,7 @@ def _expanded(test: ValueTest, element: ResourceMatcher, tokens: Tokens) -> Valu
 
 def included(element: ResourceMatcher) -> ResourceMatcher:
     """Return the matcher without its exclusion: what it names rather than what it covers."""
-    if not element.excludes:
-        return element
-    return compile_element(element.values, False, element.options, ALWAYS)
+    return compile_element(element.values, False, element.options, ALWAYS) if element.excludes else element
 
 
 def find_value(
@@ -223,9 +221,7 @@ def _walked(
 ) -> str | Undecided | None:
     quotes = {c for e in (*inside, *outside) if e.options.quoted_case_sensitive for c in e.options.quote_chars}
     found = _Walk(inside, outside, quotes, quoted=False).find(max_steps)
-    if found is not None or not quotes:
-        return found
-    return _Walk(inside, outside, quotes, quoted=True).find(max_steps)
+    return found if found is not None or not quotes else _Walk(inside, outside, quotes, quoted=True).find(max_steps)
 
 
 class _Walk:
@@ -283,9 +279,8 @@ class _Walk:
         following = tuple(
             [p.step(s, folded if p.folds else letter) if s else 0 for p, s in zip(self._patterns, state, strict=True)]
         )
-        if any(not any(following[n] for n in group) for group in self._groups):
-            return None
-        return None if any(following[n] & self._patterns[n].forever for n in self._barred) else following
+        is_dead = any(not any(following[n] for n in group) for group in self._groups)
+        return None if is_dead or any(following[n] & self._patterns[n].forever for n in self._barred) else following
 
     def _accepts(self, state: tuple[int, ...]) -> bool:
         ends = [bool(s & p.final) for p, s in zip(self._patterns, state, strict=True)]

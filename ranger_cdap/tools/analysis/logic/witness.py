@@ -115,8 +115,7 @@ class WitnessFinder:
                 level = self._of_level(literals, name, macros=True)
                 matchers: tuple[list[ResourceMatcher], list[ResourceMatcher]] = ([], [])
                 for literal in level:
-                    expanded = without_macros(_matcher(self.table[literal]), tokens_of(request))
-                    matchers[literal < 0].append(expanded)
+                    matchers[literal < 0].append(without_macros(_matcher(self.table[literal]), tokens_of(request)))
                 value = find_value(*matchers, self.max_value_steps)
                 if not isinstance(value, str):
                     break
@@ -161,9 +160,11 @@ class WitnessFinder:
 def holds(atom: Atom, context: ConditionContext, *, lenient: bool) -> bool:
     """Return the value of an atom about a condition."""
     assert atom.condition is not None
-    if atom.kind is AtomKind.HOLDS:
-        return atom.condition.holds(context, lenient=lenient)
-    return atom.condition.unknown(context, lenient=lenient)
+    return (
+        atom.condition.holds(context, lenient=lenient)
+        if atom.kind is AtomKind.HOLDS
+        else atom.condition.unknown(context, lenient=lenient)
+    )
 
 
 def _users(wanted: Sequence[tuple[int, frozenset[str]]], barred: frozenset[str]) -> Iterator[str | None]:

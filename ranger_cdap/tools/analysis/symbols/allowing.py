@@ -65,8 +65,10 @@ def resource_sources(
         apart = negated(any_of(other_resources))
         for ruling in rulings:
             part = all_of((zoned, inside, apart, ruling.open_to_allow))
-            for item, guard, rest in _disjoint(ruling, part):
-                yield AccessSource(zone, region, access, guard, ruling, item, rest=rest)
+            yield from (
+                AccessSource(zone, region, access, guard, ruling, item, rest=rest)
+                for item, guard, rest in _disjoint(ruling, part)
+            )
         other_resources.append(inside)
 
 
@@ -79,8 +81,10 @@ def tag_sources(space: PolicySpace, one: TagOccurrence, path: Path, access: str)
     for zone, inside in space.zones(region).items():
         for tagged in space.rulings_by_tag(one, zone, path, access):
             part = all_of((inside, tagged.ruling.open_to_allow, negated(any_of(before))))
-            for item, guard, rest in _disjoint(tagged.ruling, part):
-                yield AccessSource(zone, region, access, guard, tagged.ruling, item, one, rest)
+            yield from (
+                AccessSource(zone, region, access, guard, tagged.ruling, item, one, rest)
+                for item, guard, rest in _disjoint(tagged.ruling, part)
+            )
             before.append(all_of((inside, tagged.ruling.allows)))
 
 
@@ -97,8 +101,7 @@ def _disjoint(ruling: Ruling, part: Formula) -> Iterator[tuple[SymbolicItem, For
 def super_source(space: PolicySpace, path: Path, access: str) -> Iterator[AccessSource]:
     """Yield the access of super users to everything."""
     if space.superuser is not FALSE:
-        region = Region(path, (None,) * len(path))
-        yield AccessSource(None, region, access, space.superuser)
+        yield AccessSource(None, Region(path, (None,) * len(path)), access, space.superuser)
 
 
 def allowed_by(space: PolicySpace, source: AccessSource) -> Formula:

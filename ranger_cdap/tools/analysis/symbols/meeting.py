@@ -71,8 +71,7 @@ class _Node(Generic[_T]):
         if self.any is not None:
             yield self.any
         if element is not None and element.exact is not None:
-            met = {id(node): node for value in element.exact for node in self._exact.get(value, ())}
-            yield from met.values()
+            yield from {id(node): node for value in element.exact for node in self._exact.get(value, ())}.values()
             yield from (node for other, node in self._patterns if other.exact is None and may_meet(element, other))
             return
         yield from (node for other, node in self._patterns if may_meet(element, other))

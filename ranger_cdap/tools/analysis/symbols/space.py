@@ -193,9 +193,11 @@ class PolicySpace:
 
     def _presence(self, resource: PolicyResourceMatcher, path: Path) -> Formula:
         """Return that a tagged resource is the requested one or above it, or covers all at its level."""
-        if len(path) < len(resource.path):
-            return self.maker.self_match(resource, path, subtree=False)
-        return self.maker.covering(resource, path)
+        return (
+            self.maker.self_match(resource, path, subtree=False)
+            if len(path) < len(resource.path)
+            else self.maker.covering(resource, path)
+        )
 
     def _policies_of(self, tag: ResourceTag) -> list[tuple[CompiledPolicy, PolicyEntry]]:
         repository = self.view.tag_repository
@@ -246,9 +248,11 @@ class PolicySpace:
         return {zone: formula for zone, formula in {None: negated(alone), **found}.items() if formula is not FALSE}
 
     def _zone_match(self, matcher: PolicyResourceMatcher, path: Path) -> Formula:
-        if any(element.matches_nothing for element in matcher.elements):
-            return FALSE
-        return self.maker.covering(matcher, path, macros=False)
+        return (
+            FALSE
+            if any(element.matches_nothing for element in matcher.elements)
+            else self.maker.covering(matcher, path, macros=False)
+        )
 
     # --- decision -----------------------------------------------------------------------------------------------------
 

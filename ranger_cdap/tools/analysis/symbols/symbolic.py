@@ -156,9 +156,7 @@ class RulingMaker:
         if not item.item.covers(access):
             return FALSE
         _, who = remembered(self._items, id(item), lambda: (item, self.principals(item.item.principals)))
-        if access == ADMIN_ACCESS:
-            return who
-        return all_of((who, self.conditions(item.conditions, restricts=restricts)))
+        return who if access == ADMIN_ACCESS else all_of((who, self.conditions(item.conditions, restricts=restricts)))
 
     def ruling(
         self,
