@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import Outcome, Position
@@ -33,8 +32,7 @@ class Absence:
     @classmethod
     def by_answer(cls, answer: ExistenceAnswer) -> Absence:
         """Return the proof given by CDAP's answer that the entity does not exist."""
-        position = Position(answer.interval.ended, True, "", answer.position_id)
-        return cls(answer.interval, position, by_request=False)
+        return cls(answer.interval, Position(answer.interval.ended, True, "", answer.position_id), by_request=False)
 
     def is_at(self, end: Position) -> bool:
         """Return whether this ended a life at that position; its first record may have come from another source."""
@@ -57,9 +55,6 @@ class Absences:
     doubts: tuple[EntityRequest, ...]
 
 
-_NO_ABSENCES: Final = Absences((), ())
-
-
 def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, listed: Listed | None) -> Absences:
     """Return the absences of an entity.
 
@@ -67,7 +62,7 @@ def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, li
     answers of CDAP. `listed`: when it was known to exist without a request that created it.
     """
     if not evidence.deletions and not evidence.gone:
-        return _NO_ABSENCES
+        return Absences((), ())
     whole = [request for request in evidence.deletions if not (request.version and request.entity == entity)]
     single = [request for request in evidence.deletions if request.version and request.entity == entity]
     ends = [request for request in whole if _ends(request, settings)]
@@ -89,17 +84,13 @@ def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, li
 
 def counts(request: EntityRequest, settings: FoldSettings) -> bool:
     """Return whether a request succeeded and may begin or end a life on its own."""
-    if request.outcome is not Outcome.DONE:
-        return False
-    if request.corroborated or settings.uncorroborated:
-        return True
-    return request.authoritative and not settings.journals
+    reliable = request.authoritative and not settings.journals
+    return request.outcome is Outcome.DONE and (request.corroborated or settings.uncorroborated or reliable)
 
 
 def _ends(request: EntityRequest, settings: FoldSettings) -> bool:
-    if not request.settled:
-        return False
-    return counts(request, settings) or (request.outcome is Outcome.DONE and request.confirmed)
+    confirmed = request.outcome is Outcome.DONE and request.confirmed
+    return request.settled and (confirmed or counts(request, settings))
 
 
 def _may_be_created_at(asked: Interval, creations: Sequence[EntityRequest], settings: FoldSettings) -> bool:

@@ -17,6 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Location
+from ranger_cdap.keyed import grouped
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.fold import known_life
 from spark_sync.ledger.fold_settings import FoldSettings
@@ -45,6 +46,7 @@ from spark_sync.ledger.ledger_rows import (
     event_batch,
     event_of,
     life_row,
+    together,
 )
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.ledger_version import TableVersion, TableVersions
@@ -125,7 +127,7 @@ class DeltaLedger:
         count, round_ = 0, pa.scalar(self._progress().folded + 1, pa.int64())
         seen = KeyFilter()
         with uncollected():
-            for some in _together(batches):
+            for some in together(batches, _EVENTS_AT_A_TIME):  # so that few commits are made
                 new = self._unknown(some, seen)
                 if new.num_rows:
                     rounds = pa.repeat(round_, new.num_rows)
@@ -230,8 +232,7 @@ class DeltaLedger:
 
     def baseline(self) -> Baseline | None:
         """Return the newest inventory; `None` without one."""
-        rows = self._tables.query(self._queries.rows("baseline"))
-        row = max(rows, key=lambda row: row["taken"], default=None)
+        row = max(self._tables.query(self._queries.rows("baseline")), key=lambda row: row["taken"], default=None)
         return None if row is None else Baseline(row["taken"], dict(row["journals"] or ()))
 
     def enter_baseline(
@@ -247,12 +248,11 @@ class DeltaLedger:
         """
         found = sorted(set(entities))
         existing = {row["entity"] for row in self._tables.query(self._queries.lives(EXISTING, "DISTINCT entity"))}
-        former: dict[EntityId, list[Life]] = {}
-        for old in self._lives(OF_OTHERS):
-            former.setdefault(old.entity, []).append(old)
+        former = grouped((old.entity, old) for old in self._lives(OF_OTHERS))
         missing = [entity for entity in found if str(entity) not in existing]
-        changes = self._tables.query(self._queries.rows("changes", selected="DISTINCT entity"))
-        changed = {row["entity"] for row in changes}
+        changed = {
+            row["entity"] for row in self._tables.query(self._queries.rows("changes", selected="DISTINCT entity"))
+        }
         # The time first: after a kill here, creations up to that time no longer count, and repeating the command
         # enters the entities.
         row = {"instance": self.instance, "taken": taken, "entities": len(found), "journals": list(journals.items())}
@@ -337,21 +337,16 @@ class DeltaLedger:
         keys = list(zip(events["source"].to_pylist(), events["id"].to_pylist(), strict=True))
         if len(keys) > IDS_A_QUERY and not seen.is_filled:
             seen.fill((row["source"], row["id"]) for row in self._tables.query("SELECT source, id FROM events"))
-        by_source: dict[str, list[str]] = {}
-        for source, id_ in dict.fromkeys(filter(seen.may_have, keys)):
-            by_source.setdefault(source, []).append(id_)
+        by_source = grouped(dict.fromkeys(filter(seen.may_have, keys)))
         known = {
             (source, row["id"])
             for source, ids in by_source.items()
             for some in (ids[start : start + IDS_A_QUERY] for start in range(0, len(ids), IDS_A_QUERY))
             for row in self._tables.query(self._queries.known_ids(source, some))
         }
-        new = []
-        for key in keys:
-            new.append(key not in known)
-            known.add(key)
+        first = {key: row for row, key in reversed([*enumerate(keys)]) if key not in known}
         seen.add(keys)
-        return events.filter(pa.array(new, pa.bool_()))
+        return events.take(pa.array(sorted(first.values()), pa.int64()))
 
     def _one(self, sql: str) -> Mapping[str, Any]:
         (row,) = self._tables.query(sql)
@@ -360,15 +355,3 @@ class DeltaLedger:
 
 def _is_in(states: Collection[State]) -> str:
     return f"state IN ({quoted(*(state.value for state in states))})"
-
-
-def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield batches put together, so that few commits are made, without those that are empty."""
-    some = list[pa.RecordBatch]()
-    for batch in batches:
-        some += [batch] if batch.num_rows else []
-        if sum(each.num_rows for each in some) >= _EVENTS_AT_A_TIME:
-            yield pa.Table.from_batches(some)
-            some = []
-    if some:
-        yield pa.Table.from_batches(some)

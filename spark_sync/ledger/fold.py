@@ -125,8 +125,7 @@ class _EntityFold:
 
     def unconfirmed(self, number: int, before: Sequence[Life]) -> Life | None:
         """Return a life that may have begun since the last one, without proof; `None` if none may have."""
-        floor = self._floor(before)
-        past = [*floor, *(proof.interval for proof in self.absences.proofs)]
+        past = [*self._floor(before), *(proof.interval for proof in self.absences.proofs)]
         maybe = [
             request
             for request in self.evidence.creations
@@ -347,9 +346,7 @@ class _EntityFold:
                 open_doubts.append(doubt)
         if users - owners and not open_doubts:
             return contested(life, users | owners, "overlaps a deletion with an unknown outcome")
-        if open_doubts:
-            return suspended(life, open_doubts[0])
-        return restored(life)
+        return suspended(life, open_doubts[0]) if open_doubts else restored(life)
 
     def _first_of(self, life: Life) -> EntityRequest | None:
         """Return the request that began it; other sources may have reported it since."""

@@ -46,10 +46,8 @@ class GrantGroup:
     @property
     def follows_settings(self) -> bool:
         """Return whether settings decide the grant: no manual override, doubt or conflict does."""
-        if not self.has_creator or self.terms == MANUAL_TERMS:
-            return False
         without = self.state is State.KNOWN and self.terms is not None
-        return self.state in _GRANTED or without
+        return self.has_creator and self.terms != MANUAL_TERMS and (self.state in _GRANTED or without)
 
     def is_outdated(self, wanted: tuple[str, ...], now: GrantTerms) -> bool:
         """Return whether the settings of today would grant otherwise; `wanted`: the profile's access types.

@@ -190,6 +190,18 @@ def batches(schema: pa.Schema, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pylist(some, schema=schema)
 
 
+def together(batches: Iterable[pa.RecordBatch], count: int) -> Iterator[pa.Table]:
+    """Yield batches put together until they have so many rows, without those that are empty."""
+    some = list[pa.RecordBatch]()
+    for batch in batches:
+        some += [batch] if batch.num_rows else []
+        if sum(each.num_rows for each in some) >= count:
+            yield pa.Table.from_batches(some)
+            some = []
+    if some:
+        yield pa.Table.from_batches(some)
+
+
 @cache
 def places_of(kind: str) -> tuple[int | None, int | None]:
     """Return which parts of an entity of that type are its namespace and application."""

@@ -111,10 +111,8 @@ def _match_views(
         if user == UNKNOWN:
             naming = _naming([others[n] for n in mine], checked, open_checks, settings)
             users = _named_by(naming, checked, open_checks, settings)
-        if seen.check is not None or user == UNKNOWN:
-            explained.update(mine)
-        else:
-            explained.update(n for n in mine if settings.creator_of(others[n]) in (user, UNKNOWN))
+        any_user = seen.check is not None or user == UNKNOWN
+        explained.update(n for n in mine if any_user or settings.creator_of(others[n]) in (user, UNKNOWN))
         if seen.outcome is not Outcome.NOTHING:
             confirmed = any(
                 views[n] == [m] and _confirms(others[n], seen, open_checks, settings) for n in explained & {*mine}
@@ -233,15 +231,15 @@ def _is_settled(event: EntityEvent, check: EntityEvent | None, settings: FoldSet
 
     Without a journalled check of its own a creation may have rivals without one, who are known by their records only.
     """
-    if check is None and event.kind is ChangeKind.CREATE and settings.is_held_back(event):
-        return False
-    return settings.is_settled(event)
+    may_have_rivals = check is None and event.kind is ChangeKind.CREATE and settings.is_held_back(event)
+    return not may_have_rivals and settings.is_settled(event)
 
 
 def _unmatched(other: EntityEvent, waiting: list[EntityEvent], settings: FoldSettings) -> EntityRequest:
     """Return the request of a line or message that fits no record; an open check that fits it counts as its own."""
     ended = other.ended if other.ended < NEVER else other.started + settings.unfinished_after
-    own = next((check for check in waiting if _is_check_of(check, other, settings)), None)
+    mine = (check for check in waiting if check.user == other.user)
+    own = next((check for check in mine if _may_be_check_of(check, other, settings)), None)
     interval = Interval(other.started, ended)
     if own is not None:
         waiting.remove(own)
@@ -261,11 +259,6 @@ def _unmatched(other: EntityEvent, waiting: list[EntityEvent], settings: FoldSet
         settled=_is_settled(other, own, settings),
         version=other.version,
     )
-
-
-def _is_check_of(check: EntityEvent, other: EntityEvent, settings: FoldSettings) -> bool:
-    """Return whether a line or a message reports the end of a journalled check."""
-    return check.user == other.user and _may_be_check_of(check, other, settings)
 
 
 def _may_be_check_of(check: EntityEvent, other: EntityEvent, settings: FoldSettings) -> bool:

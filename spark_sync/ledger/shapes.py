@@ -56,6 +56,19 @@ _EQUAL: Final = (
 )
 """Columns of a life that are equal in a shape."""
 
+_TOLD: Final = {
+    "begun": {
+        "begun": "started",
+        "begun_source": "source",
+        "begun_id": "id",
+        "source": "source",
+        "event": "id",
+        "certain": "ended",
+    },
+    "ended": {"ended": "ended", "ended_source": "source", "ended_id": "id"},
+}
+"""Columns of a life by the event that began or ended it, with those columns of the event to which they are equal."""
+
 _CARRIED: Final = {"policy_id": -1, "policy_version": -1, "written": ""}
 """Columns of a life that the fold carries on, with their value in a new one."""
 
@@ -179,8 +192,8 @@ class _Shapes:
             for depth in range(1, len(path) - 1) if above else ():
                 rows += above.get((path[depth], entity.parts[:depth]), ())
             if len(rows) > 1:
-                rows = [row for row in rows if self._concerns(entity, name, row)]
-                rows.sort(key=self.events["started"].__getitem__)
+                mine = (row for row in rows if self._concerns(entity, name, row))
+                rows = sorted(mine, key=self.events["started"].__getitem__)
             shaped = _Shaped(
                 entity, tuple(rows), tuple(sorted(lives.get(name, ()), key=self.lives["number"].__getitem__))
             )
@@ -189,8 +202,7 @@ class _Shapes:
                 ranks = [users.setdefault(user, len(users)) if (user := self.creators[row]) else -1 for row in rows]
                 of_lives = [self._key(row, shaped) for row in shaped.lives]
                 if None not in of_lives:
-                    key = (entity.type, len(rows), *map(tokens.__getitem__, rows), *ranks, *of_lives)
-                    found[key].append(shaped)
+                    found[entity.type, len(rows), *map(tokens.__getitem__, rows), *ranks, *of_lives].append(shaped)
         return [alike for alike in found.values() if len(alike) > 1]
 
     def stamp(self, row: Row, of: _Shaped) -> _ShapedLife | None:
@@ -230,24 +242,16 @@ class _Shapes:
             "namespace": [None if namespace is None else entity.parts[namespace] for entity in entities],
             "application": [None if application is None else entity.parts[application] for entity in entities],
             "creator": [None if stamp.owner is None else self.creators[each.events[stamp.owner]] for each in alike],
-            "ended": of_event("ended", stamp.ended),
-            "ended_source": of_event("source", stamp.ended),
-            "ended_id": of_event("id", stamp.ended),
+            **{name: of_event(told, stamp.ended) for name, told in _TOLD["ended"].items()},
+            **{
+                name: of_life(name) if stamp.begun is None else of_event(told, stamp.begun)
+                for name, told in _TOLD["begun"].items()
+            },
+            **{name: [new] * len(alike) if stamp.old is None else of_life(name) for name, new in _CARRIED.items()},
+            **{name: [value] * len(alike) for name, value in stamp.equal.items()},
             "dropped": [False] * len(alike),
             "sequence": [None] * len(alike),
         }
-        if stamp.begun is None:
-            columns |= {
-                name: of_life(name) for name in ("begun", "begun_source", "begun_id", "source", "event", "certain")
-            }
-        else:
-            source, id_ = of_event("source", stamp.begun), of_event("id", stamp.begun)
-            columns |= {"begun": of_event("started", stamp.begun), "certain": of_event("ended", stamp.begun)}
-            columns |= {"begun_source": source, "begun_id": id_, "source": source, "event": id_}
-        for name, new in _CARRIED.items():
-            columns[name] = [new] * len(alike) if stamp.old is None else of_life(name)
-        for name, value in stamp.equal.items():
-            columns[name] = [value] * len(alike)
         return pa.RecordBatch.from_arrays([pa.array(columns[each.name], each.type) for each in CHANGES], schema=CHANGES)
 
     def _concerns(self, entity: EntityId, name: str, row: int) -> bool:
@@ -287,12 +291,7 @@ class _Shapes:
         of = self.events
         for place, at in enumerate(shaped.events):
             if (of["source"][at], of["id"][at]) == (row[f"{end}_source"], row[f"{end}_id"]):
-                if end == "ended":
-                    return place if row["ended"] == of["ended"][at] else None
-                same = (row["source"], row["event"]) == (row["begun_source"], row["begun_id"])
-                return (
-                    place if same and (row["begun"], row["certain"]) == (of["started"][at], of["ended"][at]) else None
-                )
+                return place if all(row[name] == of[told][at] for name, told in _TOLD[end].items()) else None
         return None
 
 

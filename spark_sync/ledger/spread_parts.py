@@ -19,7 +19,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.histories import ENTITIES_OF_A_PART, HistoryPart, is_reached
-from spark_sync.ledger.ledger_rows import CHANGES, EVENTS, LIVES
+from spark_sync.ledger.ledger_rows import CHANGES, EVENTS, LIVES, together
 
 _BUCKETS: Final = 256
 _FLAGS: Final = [pa.field(name, pa.bool_()) for name in ("fresh", "others", "own")]
@@ -78,14 +78,8 @@ def spread_parts(tables: Mapping[str, Iterable[pa.RecordBatch]], events: int) ->
     with ExitStack() as stack:
         files = [_PartFile(stack.enter_context(TemporaryFile()), SPREAD[name], count) for name in SPREAD]
         for file, name in zip(files, SPREAD, strict=True):
-            some = list[pa.RecordBatch]()
-            for batch in tables[name]:
-                some.append(batch)
-                if sum(each.num_rows for each in some) >= ROWS_AT_A_TIME:
-                    file.add(pa.Table.from_batches(some))
-                    some = []
-            if some:
-                file.add(pa.Table.from_batches(some))
+            for rows in together(tables[name], ROWS_AT_A_TIME):
+                file.add(rows)
         for part in range(count):
             yield SpreadPart(*(file.rows(part) for file in files))
 

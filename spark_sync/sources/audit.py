@@ -206,10 +206,8 @@ def canonical(value: dict[str, Any]) -> bytes:
 
 
 def _has_float(value: object) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_float, value.values()))
-    if isinstance(value, list):
-        return any(map(_has_float, value))
+    if isinstance(value, dict | list):
+        return any(map(_has_float, value.values() if isinstance(value, dict) else value))
     return isinstance(value, float)
 
 

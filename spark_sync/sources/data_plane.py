@@ -61,17 +61,17 @@ def _events(line: dict[str, Any], settings: SourceSettings, instance: str) -> li
         _refuse_version(line["check"], (CHECK_VERSION,))
         journalled = convert(line, StoredCheck, BadLine)
         _refuse_instance(journalled.check.instance, instance)
-        allowed = journalled.check.allowed
         check, id_ = journalled.check, journalled.id
-        if allowed:
-            change = change_of_check(check, id_, NEVER)
-        else:
-            change = refusal_of_check(check, id_, check.process, check.at, NEVER)
+        change = (
+            change_of_check(check, id_, NEVER)
+            if check.allowed
+            else refusal_of_check(check, id_, check.process, check.at, NEVER)
+        )
         return _in_ledger(
             [change] if change else [],
-            Stage.CHECK if allowed else Stage.REFUSED,
+            Stage.CHECK if check.allowed else Stage.REFUSED,
             settings.name,
-            journalled.id,
+            id_,
             caller=journalled.caller,
             received=journalled.received,
         )
