@@ -56,7 +56,7 @@ class SparkOnDemand:
 
     @property
     def few(self) -> Few:
-        """What a run reads and folds in its process."""
+        """Return how much a run reads and folds in its process."""
         return FEW if self.master == LOCAL_MASTER and not is_submitted() else ON_A_CLUSTER
 
     def __call__(self) -> SparkSession:
