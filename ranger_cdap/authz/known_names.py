@@ -20,7 +20,7 @@ from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import Operation
-from ranger_cdap.engine.view import OWNER_MACRO, PUBLIC, USER_MACRO
+from ranger_cdap.engine.view import OWNER_MACRO, PUBLIC, USER_MACRO, matches, normalise
 from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger_model.policy import PolicyResource
 
@@ -160,12 +160,7 @@ class KnownNames:
 
 def may_match(value: str, name: str) -> bool:
     """Return whether a policy's value may match a name; one with a macro may match any."""
-    if "{" in value:
-        return True
-    if not _WILD.search(value):
-        return value.lower() == name.lower()
-    pattern = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in value)
-    return re.fullmatch(re.sub(r"(\.\*)+", ".*", pattern), name, re.IGNORECASE) is not None
+    return "{" in value or matches(normalise(value.lower()), name.lower())
 
 
 def _below(resource: Resource, above: Mapping[str, str]) -> bool:

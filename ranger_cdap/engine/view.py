@@ -38,7 +38,7 @@ from ranger_cdap.engine.compiled.roles import RoleTable
 from ranger_cdap.engine.compiled.schedule import TIME, Schedule, compile_schedule, compile_schedules, is_saved_zone
 from ranger_cdap.engine.compiled.service_def import LevelOptions, Path, ServiceModel, compile_service_def
 from ranger_cdap.engine.compiled.tag_date import read_date
-from ranger_cdap.engine.compiled.wildcard import normalise
+from ranger_cdap.engine.compiled.wildcard import matches, normalise
 from ranger_cdap.engine.decide.acl import ANONYMOUS_USER, Accesses
 from ranger_cdap.engine.decide.query import tokens_of
 from ranger_cdap.engine.decide.tags import ResourceTag, TagRepository, TagTable
@@ -102,6 +102,7 @@ __all__ = [
     "gc_paused",
     "implied",
     "is_saved_zone",
+    "matches",
     "matches_no_address",
     "name_transformation",
     "normalise",
