@@ -56,10 +56,12 @@ def test_everything_happens_and_honest_creators_are_granted() -> None:
         happened += simulation.happened
         happened[simulation.scenario.deployment.value] += 1
         states += simulation.pipeline.ledger.counts()
-        # What an inventory finds while it is undecided is nobody's.
-        if not simulation.scenario.adversary and knows_much(simulation) and not simulation.happened["inventory"]:
+        # What an inventory finds while it is undecided belongs to no creator.
+        if simulation.scenario.adversary or simulation.happened["inventory"]:
+            continue
+        if knows_much(simulation):
             granted += Counter(held for _, held in honest(simulation))
-        elif not simulation.scenario.adversary and simulation.scenario.deployment is not Deployment.RECORDLESS:
+        elif simulation.scenario.deployment is not Deployment.RECORDLESS:
             not_asked += Counter(held for _, held in honest(simulation))
 
     assert [name for name in EVENTS if not happened[name]] == []
