@@ -62,7 +62,8 @@ def test_a_trap_in_quotes_is_text(text: str) -> None:
         ("# only a note\n", "it is empty"),
         ("a: [", "it is not YAML"),
         ("a: 9999999999999999999", "more than 64 bits"),
-        ("[" * 5_000, "more than 64 levels"),
+        ("[" * 500, "more than 64 levels"),
+        ("[" * 5_000, "level"),  # PyYAML has a limit of its own from 6.0.4
         ("{a: " * 70 + "1" + "}" * 70, "more than 64 levels"),
     ],
 )

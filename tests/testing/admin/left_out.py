@@ -115,6 +115,10 @@ UNSUPPORTED: tuple[UnsupportedEndpoint, ...] = (
         (("GET", "/service/public/api/policy"), ("GET", "/service/public/api/repository")),
     ),
     UnsupportedEndpoint(
+        "log levels of Ranger Admin's own Java classes, which apache-ranger 0.0.13 sets",
+        (("POST", "/service/admin/set-logger-level"),),
+    ),
+    UnsupportedEndpoint(
         "Ranger 2.9.0 does not have it either",
         (("GET", "/service/gds/secure/download/cdapdev"), ("GET", f"{_V2}/server/version")),
     ),
