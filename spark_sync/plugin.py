@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ranger_cdap.cli.invocation import Invocation
     from ranger_cdap.cli.policy_files import PolicyFiles
-    from ranger_cdap.config import Settings
+    from ranger_cdap.config import Location, Settings
     from ranger_cdap.doctor.finding import Finding
     from ranger_cdap.doctor.users import Users
     from spark_sync.sources.source import EventSource
@@ -65,7 +65,7 @@ def ranger_cdap_doctor_checks(settings: Settings, users: Users, now: float) -> I
 
 @hookimpl
 def ranger_cdap_review(
-    invocation: Invocation, files: PolicyFiles | None, inventory: Path, people: Path | None, out: str
+    invocation: Invocation, files: PolicyFiles | None, inventory: Path, people: Path | None, out: Location
 ) -> bool:
     """Write every answer on an inventory."""
     from spark_sync.cli.review import write_access

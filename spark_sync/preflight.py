@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Final
 
 from ranger_cdap.config import Location, Settings
-from ranger_cdap.errors import SyncMissing
+from ranger_cdap.store import require_packages
 from spark_sync.ledger.lease import check_directory, lease
 from spark_sync.spark.submission import require_urls
 
 _STATE: Final = "`sync.state_dir`"
-
-
-def require_packages() -> None:
-    """Check that the packages of the ledger are installed; Spark is needed for many events and answers only.
-
-    Raises:
-        SyncMissing: one is not.
-    """
-    if any(find_spec(name) is None for name in ("deltalake", "pyarrow")):
-        raise SyncMissing("the sync job needs an extra; install it with `pip install 'ranger-cdap[sync]'`")
 
 
 def check_ledger(state_dir: Location) -> None:

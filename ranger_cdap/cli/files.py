@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from ranger_cdap.config.named_file import open_named
+from ranger_cdap.config import Location
 from ranger_cdap.disk import os_errors_as
 from ranger_cdap.errors import InvalidInput, PolicySetError
 from ranger_cdap.ranger.files.policy_collection import PolicyCollection
 from ranger_cdap.ranger.files.policy_directory import read_directory
 from ranger_cdap.ranger.files.policy_file import policies_of
 from ranger_cdap.ranger.files.strict_text import other_content, parse_text
+from ranger_cdap.store import open_file
 
 Decoded = TypeVar("Decoded")
 Report = Callable[[str], object]
@@ -35,13 +36,13 @@ def read_file(path: Path) -> bytes:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[BinaryIO]:
+def reading(path: Location) -> Iterator[BinaryIO]:
     """Open a file to read it inside this block; a pipe that nothing writes to is empty.
 
     Raises:
         InvalidInput: it cannot be read; the message has the reason.
     """
-    with os_errors_as(InvalidInput, f"`{path}` cannot be read"), open_named(path) as file:
+    with os_errors_as(InvalidInput, f"`{path}` cannot be read"), open_file(path) as file:
         yield file
 
 

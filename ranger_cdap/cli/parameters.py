@@ -18,7 +18,7 @@ from ranger_cdap.cdap.context import ROLES
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types, parse_entity
 from ranger_cdap.cdap.profile import Profile, load_profile, profile_names, uncovered_rows
 from ranger_cdap.cli.invocation import Invocation
-from ranger_cdap.config import Settings
+from ranger_cdap.config import Settings, location
 from ranger_cdap.errors import InvalidInput, RangerCdapError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -49,6 +49,17 @@ def moment_of(option: str, given: str | None, now: int, default: int) -> int:
 
 class _Parameter(click.ParamType):  # type: ignore[type-arg]  # generic only in newer versions of click
     """Base class of the parameter types."""
+
+
+class LocationParameter(click.Path):
+    """A path, or an address of a store."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the `Location`."""
+        try:
+            return location(value)
+        except ValueError as e:
+            self.fail(str(e), param, ctx)
 
 
 class EntityParameter(_Parameter):

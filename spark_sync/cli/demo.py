@@ -12,7 +12,7 @@ import click
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from spark_sync.preflight import require_packages
+from ranger_cdap.store import require_packages
 from spark_sync.spark.on_demand import SparkOnDemand
 
 

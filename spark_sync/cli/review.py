@@ -14,11 +14,11 @@ from ranger_cdap.cdap.inventory import read_entities
 from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by
-from ranger_cdap.config import location
+from ranger_cdap.config import Location
 from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.plugins.manager import condition_factories
 from ranger_cdap.ranger.refresh.ended import without_ended
-from spark_sync.preflight import require_packages
+from ranger_cdap.store import require_packages
 from spark_sync.review.answers import Basis
 from spark_sync.review.people import named_users, people, read_users
 from spark_sync.review.report import ReviewReport
@@ -33,12 +33,12 @@ FEW_ANSWERS: Final = 4_000_000
 
 
 def write_access(
-    invocation: Invocation, files: PolicyFiles | None, inventory: Path, users: Path | None, out: str
+    invocation: Invocation, files: PolicyFiles | None, inventory: Path, users: Path | None, out: Location
 ) -> None:
     """Write which users have which of READ, WRITE, ADMIN and EXECUTE on which entities, and show a summary.
 
     Raises:
-        InvalidInput: a file is unusable, there are no users, or `out` is no place or exists.
+        InvalidInput: a file is unusable, there are no users, or `out` exists.
         ConfigError: `out` would be lost with the driver.
         NotReady: there are no policies.
         SyncMissing, SparkMissing: a package is missing.
@@ -48,10 +48,6 @@ def write_access(
     require_urls({"`--out`": out})
     from spark_sync.review.review import review
 
-    try:
-        place = location(out)
-    except ValueError as e:
-        raise InvalidInput(f"`--out`: {e}") from None
     now = time.time_ns() // 1_000_000
     wanted = read_entities(inventory, instance=invocation.settings.cdap.instance, now=now)
     passed = read_users(users) if users is not None else {}
@@ -68,7 +64,7 @@ def write_access(
             here if len(wanted) * len(decides.people) * len(ACTIONS) <= FEW_ANSWERS else on_spark(spark),
             decides,
             wanted,
-            place,
+            out,
             policy_version=version,
             progress=lambda done, parts: shown.update(f"{what}: {done} of {parts} parts"),
         )

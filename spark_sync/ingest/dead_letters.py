@@ -13,8 +13,8 @@ import msgspec
 from ranger_cdap.config import Location, StoreUrl
 from ranger_cdap.errors import SyncError
 from ranger_cdap.ranger_model.json_text import decode_or_none
+from ranger_cdap.store import is_there, open_file, replace_object
 from spark_sync.ledger.ledger_health import reason_of
-from spark_sync.store import is_there, open_file, replace_object
 
 DEAD_LETTERS: Final = "dead-letters.jsonl"
 """The file in the state directory."""

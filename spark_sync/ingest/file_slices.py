@@ -14,9 +14,9 @@ from typing import BinaryIO, Final
 from ranger_cdap.config import StoreUrl, named
 from ranger_cdap.errors import ConfigError
 from ranger_cdap.ranger_model.strict_json import HALF
+from ranger_cdap.store import open_file
 from spark_sync.ledger.ledger_health import reason_of
 from spark_sync.sources.regular_files import SourceFile
-from spark_sync.store import open_file
 
 SLICE: Final = 16_000_000
 """Bytes of a slice."""

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from ranger_cdap.config import Location, StoreUrl
 from ranger_cdap.disk import replace_file
 from ranger_cdap.errors import LeaseHeld, SyncError, reason
-from spark_sync.store import is_there
+from ranger_cdap.store import is_there
 
 HOLDER = "lease.holder"
 _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH

@@ -14,7 +14,7 @@ import msgspec
 from ranger_cdap.config import Location
 from ranger_cdap.doctor.finding import Finding, failed, skipped, well
 from ranger_cdap.errors import LedgerLost, LedgerSpoiled
-from spark_sync.store import entries, is_there, open_file
+from ranger_cdap.store import entries, is_there, open_file
 
 _TABLES: Final = ("changes", "ledger", "events", "baseline", "files", "notes")
 _LOG: Final = "_delta_log"

@@ -16,11 +16,11 @@ import msgspec
 from ranger_cdap.config import StoreUrl, named
 from ranger_cdap.errors import SyncError
 from ranger_cdap.ranger_model.json_text import decode
+from ranger_cdap.store import is_there
 from spark_sync.ledger.ledger_queries import NEWEST_NOTES
 from spark_sync.ledger.ledger_rows import FILES, NOTES, Row, batches
 from spark_sync.ledger.ledger_tables import LedgerTables
 from spark_sync.ledger.ledger_version import TableVersion
-from spark_sync.store import is_there
 
 _T = TypeVar("_T")
 

@@ -11,13 +11,13 @@ from deltalake import DeltaTable
 
 from ranger_cdap.config import Location
 from ranger_cdap.errors import SyncError
+from ranger_cdap.store import move_directory, open_file, remove_directory
 from spark_sync.ledger.delta_ledger import DeltaLedger
 from spark_sync.ledger.lease import lease
 from spark_sync.ledger.ledger_health import log_files, raise_if_away, reason_of, spoiled_file
 from spark_sync.ledger.ledger_tables import TABLES, LedgerTables
 from spark_sync.ledger.ledger_version import note_versions
 from spark_sync.ledger.notes import is_gone
-from spark_sync.store import move_directory, open_file, remove_directory
 
 NEEDLESS: Final = frozenset({"files", "notes"})
 """Tables whose rows make no grant: without them, something is read or folded again."""

@@ -16,10 +16,10 @@ from ranger_cdap.cdap.profile import ACTIONS
 from ranger_cdap.config import Location
 from ranger_cdap.disk import os_errors_as
 from ranger_cdap.errors import InvalidInput, SyncError
+from ranger_cdap.store import is_there, replace_object
 from spark_sync.review.answers import PEOPLE_AT_ONCE, Basis, Row, Unit, answer, units
 from spark_sync.review.counts import Counts
 from spark_sync.review.report import NamespaceSummary, ReviewReport
-from spark_sync.store import is_there, replace_object
 from spark_sync.tasks import Tasks
 
 ANSWERS_OF_A_PART: Final = 250_000

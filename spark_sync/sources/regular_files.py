@@ -17,9 +17,9 @@ from typing import Final
 
 from ranger_cdap.config import SourceSettings, StoreUrl, named
 from ranger_cdap.errors import ConfigError
+from ranger_cdap.store import entries, file_size
 from ranger_cdap.wire.event_names import absolute
 from spark_sync.ledger.ledger_health import reason_of
-from spark_sync.store import entries, file_size
 
 _WILDCARDS: Final = frozenset("*?[")
 _COMPRESSED: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst")

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
+from ranger_cdap import store as stores
 from ranger_cdap.config import StoreUrl
-from spark_sync import store as stores
 from tests.cluster.servers import BUCKET, Hdfs, hdfs_server, s3_server
 from tests.cluster.spark_clusters import SparkCluster, standalone, yarn
 from tests.spark_sync.conftest import (  # noqa: F401

@@ -15,9 +15,9 @@ from uuid import uuid4
 
 import pytest
 
+from ranger_cdap import store as stores
 from ranger_cdap.config import StoreUrl
 from ranger_cdap.errors import LedgerLost, LedgerSpoiled, RangerCdapError
-from spark_sync import store as stores
 from spark_sync.ledger import store_lease
 from tests.cluster.spark_clusters import LEASE, ROOT
 from tests.cluster.test_shared_ledger import deliver, settings_in

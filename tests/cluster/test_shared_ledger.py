@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ranger_cdap import store as stores
 from ranger_cdap.config import Settings, StoreUrl
 from ranger_cdap.doctor.finding import Health
 from ranger_cdap.errors import LedgerLost, LedgerSpoiled, RangerCdapError, SyncError
-from spark_sync import store as stores
 from spark_sync.ingest import dead_letters
 from spark_sync.ingest.dead_letters import DEAD_LETTERS, OLDER
 from spark_sync.ledger.ledger_health import examine_ledger

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from ranger_cdap import store as stores
 from ranger_cdap.config import SourceSettings, StoreUrl, location, named
 from ranger_cdap.errors import ConfigError
-from spark_sync import store as stores
+from ranger_cdap.store import StoreEntry
 from spark_sync.ingest.file_slices import SLICE, FileSlice, read_slice, slices_of
 from spark_sync.ledger.notes import is_gone
 from spark_sync.sources.regular_files import SourceFile, has_others, list_files
-from spark_sync.store import StoreEntry
 from tests.cluster.conftest import put
 
 NAMES = (

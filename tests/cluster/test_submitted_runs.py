@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from ranger_cdap.config import Settings, StoreUrl
+from ranger_cdap.store import entries, open_file
 from spark_sync.spark.on_demand import ON_A_CLUSTER
 from spark_sync.spark.spark_security import CLOSED
-from spark_sync.store import entries, open_file
 from tests.cli.fixtures import COMPANY, download
 from tests.cluster.conftest import put
 from tests.cluster.servers import Hdfs

@@ -202,7 +202,7 @@ def may(engine: PolicyEngine, user: str, access: str, entity: EntityId) -> bool:
 
 def in_a_mood(ranger: Ranger) -> Watched:
     """One request in three meets another change, and once Ranger is not there."""
-    chance = Random(0)  # noqa: S311  (a fixed rhythm would meet each try of some step)
+    chance = Random(0)
 
     def refuse(_: str, number: int) -> None:
         if number == 2:

@@ -20,8 +20,9 @@ from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import ENTITY_TYPE, FILE, GROUPS, EntityParameter, refuse_unused
+from ranger_cdap.cli.parameters import ENTITY_TYPE, FILE, GROUPS, EntityParameter, LocationParameter, refuse_unused
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.config import Location, StoreUrl
 from ranger_cdap.engine import AccessRequest
 from ranger_cdap.errors import InvalidInput
 from ranger_cdap.ranger_model.document import replaced
@@ -80,7 +81,7 @@ class _AccessQuestion:
     kinds: tuple[str, ...]
     inventory: Path | None
     people: Path | None
-    out: str | None
+    out: Location | None
 
     def refuse_unused(self, form: str) -> None:
         """Refuse options that the form of the answer has no use for, and a question that lacks one.
@@ -106,6 +107,7 @@ class _AccessQuestion:
             ),
             (tabled, is_namespace, f"`--format {_MATRIX}` needs a namespace, like `--entity namespace:ns1`"),
             (written, self.inventory and self.out, f"`--format {_PARQUET}` needs `--inventory` and `--out`"),
+            (isinstance(self.out, StoreUrl), written, f"`--out` with an address needs `--format {_PARQUET}`"),
             (self.people, written, f"`--users` needs `--format {_PARQUET}`"),
             (
                 written,
@@ -153,6 +155,7 @@ class _AccessQuestion:
 )
 @click.option(
     "--out",
+    type=LocationParameter(),
     metavar="FILE|DIR",
     help="A matrix: the HTML page to write. Parquet: a new directory, or its address in HDFS or S3.",
 )
@@ -297,7 +300,7 @@ def _show_matrix(invocation: Invocation, asked: _AccessQuestion, authorizer: Aut
             now=now,
             progress=progress.update,
         )
-    show_matrix(invocation, found, None if asked.out is None else Path(asked.out))
+    show_matrix(invocation, found, None if asked.out is None else Path(str(asked.out)))
 
 
 def _write_answers(invocation: Invocation, asked: _AccessQuestion, files: PolicyFiles | None) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import click
 
+from ranger_cdap import store
 from ranger_cdap.audit.verify import Place, lines_of, rotated_files
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cli.command import Command
@@ -19,8 +20,10 @@ from ranger_cdap.cli.display import visible
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.files import reading
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from ranger_cdap.cli.parameters import moment_of
+from ranger_cdap.cli.parameters import LocationParameter, moment_of
 from ranger_cdap.cli.policy_files import PolicyFiles, authorizer_by, policy_files
+from ranger_cdap.config import Location, StoreUrl
+from ranger_cdap.disk import os_errors_as
 from ranger_cdap.engine import PolicyEngine
 from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.plugins.manager import plugin_manager
@@ -33,8 +36,8 @@ from ranger_cdap.tools.insights.replay import Replayer
 from ranger_cdap.tools.insights.report import InsightReport
 from ranger_cdap.tools.insights.table import InsightTable, iso
 
-RECORDS: Final = click.Path(path_type=Path)
-"""A file of audit records, a directory of such files, or `-` for standard input."""
+RECORDS: Final = LocationParameter()
+"""A file of audit records or a directory of such files, perhaps in a store, or `-` for standard input."""
 _UNREAD: Final = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst", ".xz", ".zip", ".parquet", ".orc")
 _MOST_ROWS: Final = 20
 _MOST_NAMED: Final = 10
@@ -76,7 +79,7 @@ class AuditRead:
 @pass_invocation
 def report_command(
     invocation: Invocation,
-    records: tuple[Path, ...],
+    records: tuple[Location, ...],
     files: PolicyFiles | None,
     since: str | None,
     until: str | None,
@@ -84,8 +87,8 @@ def report_command(
 ) -> None:
     """Show unused privileges, unused policies, repeated denials, and users who are no longer active.
 
-    RECORDS are files of audit records (one JSON object per line), directories of such files, or `-`; default:
-    `audit.file` and the files it was rotated to. Each record is replayed against the policies, with its time and
+    RECORDS are files of audit records (one JSON object per line) or directories of such files, also by their address in
+    HDFS or S3, or `-`; default: `audit.file` and the files it was rotated to. Each record is replayed against the policies, with its time and
     address. Records name no groups, so today's groups of the user store are used.
     """
     read = read_audit(invocation, records, files, since, until)
@@ -107,7 +110,7 @@ def report_command(
 
 def read_audit(
     invocation: Invocation,
-    records: Iterable[Path],
+    records: Iterable[Location],
     files: PolicyFiles | None,
     since: str | None = None,
     until: str | None = None,
@@ -146,19 +149,20 @@ def known_groups(documents: Documents) -> dict[str, frozenset[str]]:
     return {user: store.groups_of(user) for user in users} if store else {}
 
 
-def audit_lines(invocation: Invocation, records: Iterable[Path]) -> Iterator[tuple[Place, bytes]]:
+def audit_lines(invocation: Invocation, records: Iterable[Location]) -> Iterator[tuple[Place, bytes]]:
     """Yield the lines of files, of all files below directories but hidden ones, and of standard input.
 
     Raises:
         InvalidInput: there is no file, one cannot be read, or it has no lines of text.
     """
     given = list(records) or rotated_files(invocation.settings.audit.file)
-    named = [path for one in given for path in (_below(one) if one.is_dir() else [one])]
-    paths = list({os.path.realpath(path): path for path in named}.values())  # each once
+    with os_errors_as(InvalidInput, "the audit records cannot be read"):
+        named = [path for one in given for path in _files(one)]
+    paths = list({path if isinstance(path, StoreUrl) else os.path.realpath(path): path for path in named}.values())
     if not paths:
         where = ", ".join(f"`{one}`" for one in records) or f"`{invocation.settings.audit.file}`"
         raise InvalidInput(f"there are no files of audit records at {where}, so there is nothing to read")
-    if unread := [path for path in paths if path.name.lower().endswith(_UNREAD)]:
+    if unread := [path for path in paths if str(path).lower().endswith(_UNREAD)]:
         raise InvalidInput(f"`{unread[0]}` has no lines of text: only records of JSON, one per line, are read")
     for path in paths:
         if str(path) == "-":
@@ -168,9 +172,18 @@ def audit_lines(invocation: Invocation, records: Iterable[Path]) -> Iterator[tup
                 yield from lines_of(file, str(path))
 
 
-def _below(directory: Path) -> list[Path]:
-    found = (path for path in directory.rglob("*") if path.is_file())
-    return sorted(p for p in found if not any(part.startswith((".", "_")) for part in p.relative_to(directory).parts))
+def _files(at: Location) -> Iterable[Location]:
+    """Return the file, or the files below the directory except hidden ones."""
+    if isinstance(at, StoreUrl):
+        store.require_packages()
+        if store.file_size(at) is not None:
+            return [at]
+        names = [each.name for each in store.entries(at, below=True) if each.size is not None]
+    elif at.is_dir():
+        names = sorted(str(path.relative_to(at)) for path in at.rglob("*") if path.is_file())
+    else:
+        return [at]
+    return [at / name for name in names if not re.search(r"(^|/)[._]", name)]
 
 
 def require_uses(invocation: Invocation, facts: AuditFacts, period: Period) -> None:

@@ -19,7 +19,7 @@ from ranger_cdap.cli.files import usable
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.cli.parameters import FILE
 from ranger_cdap.cli.policy_files import PolicyFiles, policy_files, ranger_documents
-from ranger_cdap.config import PluginSettings, Settings
+from ranger_cdap.config import Location, PluginSettings, Settings
 from ranger_cdap.engine import EngineOptions, Problem, ProblemCode
 from ranger_cdap.engine.view import ServiceModel, compile_service_def
 from ranger_cdap.expressions import ScriptCondition, has_engine
@@ -77,7 +77,7 @@ def lint_command(
     files: PolicyFiles | None,
     path: Path | None,
     propose: bool,
-    audit: tuple[Path, ...],
+    audit: tuple[Location, ...],
     out: Path | None,
 ) -> None:
     """Show parts of policies that have no effect, and likely mistakes.

@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from errno import ENOENT
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, BinaryIO, Final
 
 from ranger_cdap.config import Location, StoreUrl
+from ranger_cdap.config.named_file import open_named
 from ranger_cdap.disk import replace_file
+from ranger_cdap.errors import SyncMissing
 
 _BUFFER: Final = 1 << 22
 """Bytes of a request for a part of a file."""
@@ -27,6 +30,16 @@ class StoreEntry:
 
     name: str
     size: int | None
+
+
+def require_packages() -> None:
+    """Check that the packages of stores, and of the ledger, are installed.
+
+    Raises:
+        SyncMissing: one is not.
+    """
+    if any(find_spec(name) is None for name in ("deltalake", "pyarrow")):
+        raise SyncMissing("the sync job needs an extra; install it with `pip install 'ranger-cdap[sync]'`")
 
 
 def is_there(at: Location) -> bool:
@@ -76,14 +89,14 @@ def entries(at: Location, *, below: bool = False) -> Iterator[StoreEntry]:
 
 
 def open_file(at: Location) -> BinaryIO:
-    """Open a file to be read, from any place.
+    """Open a file to be read, from any place; a pipe that nothing writes to is empty.
 
     Raises:
         FileNotFoundError: it is not there.
         OSError: it cannot be read.
     """
     if not isinstance(at, StoreUrl):
-        return at.open("rb")
+        return open_named(at)
     system, path = _system(at)
     return io.BufferedReader(system.open_input_file(path), _BUFFER)
 
