@@ -10,7 +10,7 @@ from ranger_cdap.service.table import ROUTES
 _HEAD: Final = """\
 Every endpoint of the [decision service](decision-service.md#endpoints). A caller needs one of the
 [roles](decision-service.md#callers-and-roles); an endpoint without roles is public. `GET /openapi.json` describes the
-bodies, with examples.
+bodies, with examples; `GET /` shows that in a browser.
 
 """
 

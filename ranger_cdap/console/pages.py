@@ -26,14 +26,12 @@ from ranger_cdap.console.forms import FIELDS, PATHS, ConsoleForm, ConsoleView, o
 from ranger_cdap.console.links import Links, about
 from ranger_cdap.console.playground import ExampleQuestion
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.service.http.reply import Refused, Reply
+from ranger_cdap.service.api import openapi
+from ranger_cdap.service.http.reply import HTML, Refused, Reply
 from ranger_cdap.tools.cli.access_matrix import SHARED, MatrixPage
 from ranger_cdap.tools.questions.namespace_matrix import NamespaceMatrix
 
 PageAnswer = AskAnswer | WhoAnswer | WhatAnswer | NamespaceMatrix | ImpactAnswer
-
-HTML: Final = "text/html; charset=utf-8"
-CSS: Final = "text/css; charset=utf-8"
 
 MAX_FILE: Final = 100_000_000
 """Bytes of an uploaded file: an export of 100,000 policies is shorter."""
@@ -107,5 +105,4 @@ def html_error(refused: Refused) -> Reply:
 @cache
 def style() -> bytes:
     """Return the style sheet, with that of a matrix."""
-    found = ((__package__, "style.css"), (SHARED, "matrix_table.css"))
-    return b"".join(files(package).joinpath("templates", name).read_bytes() for package, name in found)
+    return openapi.style() + files(SHARED).joinpath("templates", "matrix_table.css").read_bytes()

@@ -17,13 +17,13 @@ from ranger_cdap.config import Settings
 from ranger_cdap.console.answer_rows import StatusAnswer
 from ranger_cdap.console.answers import ask_answer, impact_answer, matrix_answer, what_answer, who_answer
 from ranger_cdap.console.forms import ConsoleForm, ConsoleView, blank, filled
-from ranger_cdap.console.pages import CSS, HTML, PageAnswer, PageContext, style, view_page
+from ranger_cdap.console.pages import PageAnswer, PageContext, style, view_page
 from ranger_cdap.console.playground import ExampleQuestion
 from ranger_cdap.console.questions import Questions
 from ranger_cdap.console.uploads import UploadedFile, read_form
 from ranger_cdap.ranger.refresh.policy_refresher import Snapshot
 from ranger_cdap.service.http.callers import Caller
-from ranger_cdap.service.http.reply import Reply
+from ranger_cdap.service.http.reply import CSS, HTML, Reply
 
 MOST_PROBLEMS: Final = 100
 _COMMANDS: Final = {

@@ -292,4 +292,4 @@ _ALL: Final = (
     ApiRoute("GET", "/metrics", _PUBLIC, health.metrics, "Prometheus metrics", content_type=CONTENT_TYPE),
 )
 
-ROUTES: Final = (*_ALL, openapi.route(_ALL))
+ROUTES: Final = (*_ALL, *openapi.routes(_ALL))

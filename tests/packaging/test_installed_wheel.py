@@ -29,7 +29,9 @@ def installed(tmp_path: Path) -> Path:
 def test_the_demo_of_an_installed_wheel_prints_what_the_readme_shows(installed: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    install, _playground, command = (line.partition("#")[0].strip() for line in blocks(README, "sh")[0].text.splitlines())
+    install, _playground, command = (
+        line.partition("#")[0].strip() for line in blocks(README, "sh")[0].text.splitlines()
+    )
     shown, *_ = blocks(README, "text")
 
     ended = subprocess.run(

@@ -1,20 +1,20 @@
-"""`/openapi.json`: the OpenAPI 3.1 document of the interface, generated from its routes."""
+"""`/openapi.json`: the OpenAPI 3.1 document of the interface, generated from its routes; and a page of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any, Final
 
+import jinja2
 import msgspec
+from msgspec.structs import replace
 
 from ranger_cdap.service.api.routes import ApiRoute
-from ranger_cdap.service.http.callers import CallerRole
-from ranger_cdap.service.http.reply import JSON, ErrorBody, Refused, Reply, text_error
-from ranger_cdap.service.state.call import HandlerCall
+from ranger_cdap.service.http.reply import CSS, HTML, JSON, ErrorBody, Refused, Reply, text_error
 
 PATH: Final = "/openapi.json"
 
@@ -31,18 +31,39 @@ _SCHEMES: Final = {
 }
 
 
-def route(others: Sequence[ApiRoute]) -> ApiRoute:
-    """Return the route of the document about the others and itself; for every caller."""
-
-    def answer(_call: HandlerCall) -> Reply:
-        return Reply(200, text())
+def routes(others: Sequence[ApiRoute]) -> tuple[ApiRoute, ...]:
+    """Return the routes about the others and themselves, without sign-in: the document, and a page of it."""
 
     @cache
     def text() -> bytes:
-        return msgspec.json.encode(document((*others, itself)))
+        return msgspec.json.encode(document((*others, *ours)))
 
-    itself = ApiRoute("GET", PATH, frozenset(CallerRole), answer, "This document", gives=dict[str, Any])
-    return itself
+    @cache
+    def page() -> bytes:
+        environment = jinja2.Environment(
+            loader=jinja2.PackageLoader(__package__), autoescape=True, undefined=jinja2.StrictUndefined
+        )
+        environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}  # not sorted
+        return environment.get_template("interface.html").render(msgspec.json.decode(text())).encode()
+
+    def row(path: str, content: Callable[[], bytes], summary: str, kind: str, gives: Any = None) -> ApiRoute:
+        answer = Reply(200, b"", kind)
+        return ApiRoute(
+            "GET", path, frozenset(), lambda _: replace(answer, body=content()), summary, gives=gives, content_type=kind
+        )
+
+    ours = (
+        row(PATH, text, "This document", JSON, dict[str, Any]),
+        row("/", page, "This document as a page", HTML),
+        row("/style.css", style, "Its style sheet", CSS),
+    )
+    return ours
+
+
+@cache
+def style() -> bytes:
+    """Return the style sheet of pages."""
+    return files(__package__).joinpath("templates", "style.css").read_bytes()
 
 
 def document(routes: Iterable[ApiRoute]) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 JSON = "application/json"
+HTML = "text/html; charset=utf-8"
+CSS = "text/css; charset=utf-8"
 
 # Names as in Ranger's Policy Decision Point (decision-api.md); our own for the others.
 _CODES = {

@@ -88,8 +88,8 @@ def report_command(
     """Show unused privileges, unused policies, repeated denials, and users who are no longer active.
 
     RECORDS are files of audit records (one JSON object per line) or directories of such files, also by their address in
-    HDFS or S3, or `-`; default: `audit.file` and the files it was rotated to. Each record is replayed against the policies, with its time and
-    address. Records name no groups, so today's groups of the user store are used.
+    HDFS or S3, or `-`; default: `audit.file` and the files it was rotated to. Each record is replayed against the
+    policies, with its time and address. Records name no groups, so today's groups of the user store are used.
     """
     read = read_audit(invocation, records, files, since, until)
     facts, groups, cutoff = read.facts, read.groups, read.period.until - days * DAY

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from typing import Any
 
 import jsonschema_rs
@@ -96,6 +98,15 @@ def test_its_examples_are_answered(world: World, row: ApiRoute) -> None:
     assert answer.status == 200, answer.body
 
 
-def test_every_caller_may_read_it_and_nobody_else(world: World) -> None:
-    assert {world.ask(role.value, "GET", "/openapi.json").status for role in CallerRole} == {200}
-    assert world.ask(None, "GET", "/openapi.json").status == 401
+def test_anyone_reads_its_page_which_has_all_of_it_and_loads_nothing_from_elsewhere(world: World) -> None:
+    found = {path: world.ask(None, "GET", path) for path in ("/openapi.json", "/", "/style.css")}
+    assert {answer.status for answer in found.values()} == {200}
+    page = html.unescape(found["/"].body.decode())
+    assert found["/"].headers["content-type"] == "text/html; charset=utf-8"
+    assert set(re.findall(r'(?:href|src)="([^"#][^"]*)"', page)) == {"/style.css", "/openapi.json"}
+    assert "<script" not in page
+    assert "url(" not in found["/style.css"].body.decode()
+    assert [row.path for row in ROUTES if f'id="{row.path}"' not in page or f"{row.summary}." not in page] == []
+    shown = [json.loads(text) for text in re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)]
+    assert [row.path for row in POSTS if examples()[row.path]["request"] not in shown] == []
+    assert next(iter(shown[0])) == next(iter(examples()[POSTS[0].path]["request"]))
