@@ -17,6 +17,7 @@ NAMES: Final = {
     "make test-cdap": "a real CDAP, which that command fetches",
     "make test-elasticsearch": "a real Elasticsearch and OpenSearch, which that command fetches",
     "make test-cluster": "HDFS and an S3 server, which that command fetches and builds",
+    "make bundle": "the archive for YARN, which that command makes",
     "make test-kafka": "a real Kafka, which that command fetches",
     "make test-proxies": "HAProxy and nginx, which that command unpacks",
     "make test-solr": "a real Solr, which that command fetches",

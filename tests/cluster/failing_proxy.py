@@ -1,13 +1,14 @@
 """A proxy before an S3 server that fails now and then: `python -m tests.cluster.failing_proxy BEHIND SEED`.
 
 In a process of its own: delta-rs holds Python's lock while it lists. It prints its port; each line of its input begins
-failing or ends it, and is answered by how often what has failed.
+failing or ends it, and is answered by how often what has failed, and how entries of Delta's log were written.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
+import re
 import sys
 import threading
 from collections import Counter
@@ -16,6 +17,7 @@ from random import Random
 
 READ, WRITTEN = 0.02, 0.2
 """Which share of the requests fails."""
+LOG_ENTRY = re.compile(r".*/_delta_log/[0-9]{20}\.json(\?.*)?")
 
 
 class Failing(ThreadingHTTPServer):
@@ -28,6 +30,7 @@ class Failing(ThreadingHTTPServer):
         self.behind, self.random = behind, random
         self.is_failing = False
         self.failed = Counter[str]()
+        self.commits = Counter[str]()
 
     def handle_error(self, *_: object) -> None:
         """Say nothing: a client went away."""
@@ -45,6 +48,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.command in {"PUT", "POST"} and LOG_ENTRY.fullmatch(self.path):
+            self.server.commits[self.headers.get("If-None-Match", "unconditional")] += 1
         failure = self.server.draw(self.command)
         if failure and failure[0] == "before":
             self._fail(failure)
@@ -91,7 +96,7 @@ def main(behind: str, seed: str) -> None:
         sys.stdout.flush()
         for _ in sys.stdin:
             server.is_failing = not server.is_failing
-            sys.stdout.write(f"{json.dumps(server.failed)}\n")
+            sys.stdout.write(f"{json.dumps([server.failed, server.commits])}\n")
             sys.stdout.flush()
 
 

@@ -1,10 +1,11 @@
-"""How a ledger moves, as the page says it: its commands, typed."""
+"""Commands of the page on clusters, typed: how Spark is submitted, and how a ledger moves."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +15,76 @@ from msgspec.structs import replace
 from ranger_cdap.config import StoreUrl
 from spark_sync.status import status
 from tests.cluster.servers import JARS, Hdfs
+from tests.cluster.spark_clusters import A_RUN, LOOPBACK, ROOT, SPARK
+from tests.cluster.test_submitted_runs import Place, many, place  # noqa: F401  (fixtures)
 from tests.differential.java_engine import java_command
+from tests.docs.markdown_pages import blocks
+from tests.short_lived_java import QUICK_JAVA
 from tests.spark_sync.conftest import PASSWORD, Ranger, settings_of
 from tests.spark_sync.test_job import FIRST, NOW, RECORDING, run, source, take_baseline
 
-ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs/how-to/run-on-a-cluster.md"
+ARCHIVE: Final = ROOT / "dist" / "bundle" / "ranger-cdap.tar.gz"
+OF_THE_TREE: Final = re.compile(r"PYTHONPATH|PYSPARK_PYTHON|pyspark\.python")
+
+
+def submitted(on: Place, command: str, properties: str, **variables: str) -> None:
+    """Type a command beside the files that it names, in a shell that knows PySpark and nothing of this tree."""
+    at = on.directory
+    (at / "c.toml").rename(at / "ranger-cdap.toml")
+    for name in ("dist", "examples"):
+        (at / name).symlink_to(ROOT / name)
+    others = {name: one for name, one in on.cluster.settings.items() if not OF_THE_TREE.search(name)}
+    lines = "".join(f"{name} {value}\n" for name, value in others.items() if f"{name} " not in properties)
+    (at / "spark.properties").write_text(properties + lines)
+    (at / "spark.properties").chmod(0o600)
+    environment = os.environ | LOOPBACK | QUICK_JAVA | on.cluster.environment | variables
+    environment["PATH"] = f"{SPARK / 'bin'}:{environment['PATH']}"
+    done = subprocess.run(
+        ["sh", "-euc", command], env=environment, cwd=at, text=True, check=False, timeout=A_RUN,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-5000:]
+
+
+def commands_of(title: str) -> list[str]:
+    return [block.text for block in blocks(PAGE, "sh") if title in block.text]
+
+
+def properties_of(name: str) -> str:
+    (found,) = (block.text for block in blocks(PAGE, "text") if name in block.text)
+    return found
+
+
+@pytest.mark.cluster
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", ["yarn"], indirect=True)
+def test_the_archive_of_make_bundle_on_yarn(place: Place, ranger: Ranger) -> None:  # noqa: F811
+    if not ARCHIVE.is_file():
+        pytest.skip("needs `make bundle`")
+    bare = ["python3.11", "-Ic", "import ranger_cdap"]
+    assert subprocess.run(bare, cwd="/", capture_output=True, check=False).returncode == 1
+    (command,) = commands_of("--archives")
+    submitted(place, command, properties_of("spark.authenticate") + properties_of("spark.executorEnv.PYTHONPATH"))
+    place.ends_with(ranger)
+
+
+@pytest.mark.cluster
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", ["standalone"], indirect=True)
+def test_the_command_in_client_mode(many: Place, ranger: Ranger) -> None:  # noqa: F811
+    (command,) = (one for one in commands_of("spark-submit") if "--archives" not in one)
+    properties = f"{properties_of('spark.authenticate')}spark.master {many.cluster.master}\n"
+    submitted(
+        many,
+        command.replace("/etc/ranger-cdap/", ""),
+        properties,
+        PYTHONPATH=str(ROOT),
+        PYSPARK_PYTHON=sys.executable,
+    )
+    many.ends_with(ranger)
 
 
 @pytest.mark.cluster
