@@ -95,15 +95,25 @@ class SparkCluster:
         return done
 
     def stop(self, submitted: subprocess.Popen[str]) -> Done:
-        """End a program that follows: its driver is killed, wherever it is."""
-        of = parents()
-        for pid in of:
-            if str(PROGRAM.name) in command_of(pid) and {submitted.pid, self.process} & set(ancestors(pid, of)):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        """End a program that follows: its driver is killed, wherever it is, as soon as there is one."""
+        end = time.monotonic() + A_RUN
+        drivers = dict[int, str]()
+        while not any("python" in name for name in drivers.values()):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+            drivers = self._drivers(submitted)
+        for pid in drivers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         done = self.end(submitted)
         assert done.code != 0
         return done
+
+    def _drivers(self, submitted: subprocess.Popen[str]) -> dict[int, str]:
+        """The processes that run the program, with the names of their programs: Python, and on YARN its JVM."""
+        of = parents()
+        ours = {pid: command_of(pid) for pid in of if {submitted.pid, self.process} & set(ancestors(pid, of))}
+        return {pid: command.partition(" ")[0] for pid, command in ours.items() if PROGRAM.name in command}
 
     def executors(self) -> Iterator[int]:
         """The executors that have begun a task of Python."""
