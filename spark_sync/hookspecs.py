@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @hookspec
 def ranger_cdap_event_sources() -> Mapping[str, EventSource]:  # type: ignore[empty-body]
-    """Return event sources by the value of `kind` that selects them; called only if PySpark is installed."""
+    """Return event sources by the value of `kind` that selects them; called by the sync job only."""
 
 
 @hookspec

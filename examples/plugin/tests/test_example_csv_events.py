@@ -6,8 +6,6 @@ import pytest
 
 from ranger_cdap.config import SourceSettings
 
-pytest.importorskip("pyspark")
-
 GOOD = {
     "1795233666254,alice,CREATE,dataset,ns1,purchases": ("dataset", ("ns1", "purchases"), "CREATE", "alice"),
     "1795233666255,bob,DELETE,namespace,ns2": ("namespace", ("ns2",), "DELETE", "bob"),
