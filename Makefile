@@ -220,7 +220,7 @@ $(KAFKA): jvm/kafka/pom.xml
 VERSITYGW := $(VENV)/versitygw/versitygw
 
 .PHONY: test-cluster
-test-cluster: setup $(HDFS) $(VERSITYGW) ## the sync job with ledger and events on a real HDFS and a real S3 server (fetches 105 MB once, and builds the server: needs Go)
+test-cluster: setup bundle $(HDFS) $(VERSITYGW) ## the sync job, submitted to YARN and a cluster of its own, on a real HDFS and a real S3 server (fetches 105 MB once, and builds the server: needs Go)
 	$(BIN)/pytest -q -m cluster tests/cluster
 
 $(HDFS): jvm/hdfs/pom.xml
