@@ -12,7 +12,6 @@ from ranger_cdap.errors import AuditRefused, AuditSinkError
 from ranger_cdap.net.exchange import BasicAuth, Exchange, NoResponse, Response, TooLarge, TooSlow
 from ranger_cdap.net.tls import TlsFiles
 
-_CONNECT_SECONDS: Final = 5.0
 _READ_SECONDS: Final = 30.0
 _LARGEST_ANSWER: Final = 1 << 24
 _LONGEST_QUOTE: Final = 200
@@ -46,7 +45,7 @@ class IndexServers:
         self._product = product
         self._urls = list(urls)
         self._username = username
-        self._exchange = Exchange(TlsFiles(ca_file), connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
+        self._exchange = Exchange(TlsFiles(ca_file), read_timeout=_READ_SECONDS)
         if username:
             password.reveal()  # an unreadable password ends the start, not the delivery of records
             self._exchange.session.auth = BasicAuth(username, password)

@@ -25,7 +25,7 @@ from ranger_cdap.authz.decider import Decider, other_service_type
 from ranger_cdap.cli.files import Report, decoded, naming, read_policies, usable
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.cli.parameters import moment_of
-from ranger_cdap.config import Settings
+from ranger_cdap.config import Settings, addresses
 from ranger_cdap.errors import AccessForbidden, InvalidInput, NotReady
 from ranger_cdap.ranger.changes.saved_policy import saved_download
 from ranger_cdap.ranger.client.listed import LISTED, listed_policies
@@ -155,6 +155,8 @@ class PolicyFiles:
             settings.ranger.service,
             report=invocation.messages.print,
             with_users=settings.plugin.needs_users,
+            addresses=addresses(settings.ranger.url),
+            accepted=settings.plugin.accept_cache_of,
         )
         found = cache.peek(time.time())
         if found is None:

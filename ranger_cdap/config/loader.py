@@ -41,7 +41,6 @@ _NOT_IN_AN_INSTANCE: Final = frozenset("*?,{}\\")
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _NO_ORIGINS: Mapping[str, str] = MappingProxyType({})
 _POSITIVE: Final = (
-    "ranger.connect_timeout",
     "ranger.read_timeout",
     "ranger.attempts",
     "plugin.poll_interval",

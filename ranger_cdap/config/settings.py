@@ -27,8 +27,6 @@ class RangerSettings(Table, frozen=True):
     """The client certificate, as PEM."""
     key_file: str | None = None
     """Its key, as PEM and not encrypted; without it the key is in `cert_file`."""
-    connect_timeout: float = 5.0
-    """Connect timeout in seconds; greater than zero."""
     read_timeout: float = 30.0
     """Response timeout in seconds; greater than zero."""
     attempts: int = 3
@@ -108,6 +106,8 @@ class PluginSettings(Table, frozen=True):
     """The name of the cluster on Ranger's page of plugins and in audit records; conditions do not use it."""
     cache_dir: Path = msgspec.field(default_factory=UserDirectory("cache"))
     """The directory of cached policies, for the next start; private to its owner."""
+    accept_cache_of: tuple[str, ...] = ()
+    """Former addresses of the Ranger Admin in `ranger.url`; a cache from any other Ranger Admin is not used."""
     poll_interval: float = 30.0
     """Polling interval in seconds; greater than zero."""
     max_staleness: float = 24 * 3600.0

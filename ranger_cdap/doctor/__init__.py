@@ -24,6 +24,7 @@ from ranger_cdap.doctor.network import examine_encryption, reach
 from ranger_cdap.doctor.secret_files import examine_secret_files
 from ranger_cdap.doctor.service import examine_decision_service
 from ranger_cdap.doctor.users import Users
+from ranger_cdap.net.exchange import CONNECT_SECONDS
 from ranger_cdap.net.tls import tls_context
 from ranger_cdap.plugins.manager import plugin_manager
 
@@ -40,7 +41,7 @@ def examine(configuration: Configuration, now: Callable[[], float] = time.time) 
     ranger = settings.ranger
     context = tls_context(settings.network.ca_file, ranger.cert_file, ranger.key_file)
     for url in addresses(ranger.url):
-        yield from reach(url, context, ranger.connect_timeout, now)
+        yield from reach(url, context, CONNECT_SECONDS, now)
     yield from examine_encryption(settings)
     yield from examine_certificates(settings, now())
     policies = None

@@ -9,7 +9,7 @@ from typing import Any
 
 from ranger_cdap.audit import SinkFactory, check_audit
 from ranger_cdap.authz.config import AuthorizationConfig
-from ranger_cdap.config import AuditSettings, Secret, Settings
+from ranger_cdap.config import AuditSettings, Secret, Settings, addresses
 from ranger_cdap.config.hadoop import NotUsed
 from ranger_cdap.doctor.directories import (
     CACHE,
@@ -108,7 +108,14 @@ def _shown(audit: AuditSettings, sink: str) -> str:
 def _lag(settings: Settings, ranger_version: int | None, now: float) -> Finding:
     check, reports = "policies in the cache", list[str]()
     service, plugin = settings.ranger.service, settings.plugin
-    cache = PolicyCache(plugin.cache_dir, service, report=reports.append, with_users=plugin.needs_users)
+    cache = PolicyCache(
+        plugin.cache_dir,
+        service,
+        report=reports.append,
+        with_users=plugin.needs_users,
+        addresses=addresses(settings.ranger.url),
+        accepted=plugin.accept_cache_of,
+    )
     try:
         found = cache.peek(now)
     except CacheError as e:

@@ -22,6 +22,7 @@ from ranger_cdap.net.tls import TlsFiles
 
 _log = logging.getLogger(__name__)
 
+CONNECT_SECONDS: Final = 5.0
 _LARGEST_ERROR: Final = 1 << 20
 _SLOWEST_ANSWER: Final = 10  # read time-outs: an answer that comes byte by byte ends here
 _PIECE: Final = 1 << 18
@@ -104,10 +105,10 @@ class Exchange:
         ConfigError: a certificate file is unusable.
     """
 
-    def __init__(self, tls: TlsFiles, *, connect_timeout: float, read_timeout: float) -> None:
+    def __init__(self, tls: TlsFiles, *, read_timeout: float) -> None:
         self._tls, self._tls_files = tls, tls.watched()
         self._adapter = VerifyingAdapter(tls.context())
-        self._timeout = (connect_timeout, read_timeout)
+        self._timeout = (CONNECT_SECONDS, read_timeout)
         self._slowest = read_timeout * _SLOWEST_ANSWER
         self.session = requests.Session()
         self.session.trust_env = False

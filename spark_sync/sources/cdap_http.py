@@ -21,7 +21,6 @@ from ranger_cdap.net.tls import TlsFiles
 from ranger_cdap.ranger_model.json_text import decode
 
 _LARGEST_ANSWER: Final = 1 << 28
-_CONNECT_TIMEOUT: Final = 5.0
 _NO_NETWORK: Final = NetworkSettings()
 
 
@@ -48,7 +47,7 @@ class CdapHttp(Closing):
         self.url = checked_address(url, setting, network.plain_hosts)
         self._attempts = attempts
         tls = TlsFiles(network.ca_file)
-        self._exchange = Exchange(tls, connect_timeout=_CONNECT_TIMEOUT, read_timeout=read_timeout)
+        self._exchange = Exchange(tls, read_timeout=read_timeout)
         if token_file is not None:
             self._exchange.session.headers["Authorization"] = f"Bearer {bearer_token(token_file)}"
 

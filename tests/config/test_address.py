@@ -51,7 +51,7 @@ def dialled() -> Iterator[list[str]]:
 
 @pytest.fixture(scope="module")
 def exchange() -> Iterator[Exchange]:
-    exchange = Exchange(TlsFiles(None), connect_timeout=1.0, read_timeout=1.0)
+    exchange = Exchange(TlsFiles(None), read_timeout=1.0)
     yield exchange
     exchange.close()
 

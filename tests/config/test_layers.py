@@ -77,7 +77,6 @@ def test_each_place_goes_before_the_ones_below_it(tmp_path: Path) -> None:
 KEYS = [
     (P + "service.name", "cdapprod", "ranger.service", "cdapprod"),
     (P + "policy.rest.url", "https://a:6182,https://b:6182", "ranger.url", "https://a:6182,https://b:6182"),
-    (P + "policy.rest.client.connection.timeoutMs", "120000", "ranger.connect_timeout", 120.0),
     (P + "policy.rest.client.read.timeoutMs", "30500", "ranger.read_timeout", 30.5),
     (P + "policy.rest.client.max.retry.attempts", "3", "ranger.attempts", 4),
     (P + "policy.rest.client.username", "plugin", "plugin.username", "plugin"),

@@ -27,7 +27,6 @@ CONFIGURATION = """\
 [ranger]
 url = "http://127.0.0.1:9"
 attempts = 1
-connect_timeout = 0.5
 [plugin]
 username = "plugin"
 password = "file:{plugin.password}"

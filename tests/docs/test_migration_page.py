@@ -30,7 +30,7 @@ def test_the_predecessors_file_becomes_these_settings(tmp_path: Path) -> None:
 
     section = text_of(PAGE).split("these settings are read:")[1].split("`ranger-cdap config`")[0]
     said = re.findall(r"^\| `(\w+)\.(\w+)` \| `([^`]+)` \|", section, re.MULTILINE)
-    assert len(said) == 6
+    assert len(said) == 5
     assert [(t, k, str(getattr(getattr(settings, t), k))) for t, k, _ in said] == said
 
 

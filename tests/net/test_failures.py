@@ -100,7 +100,7 @@ MET = {
 
 def by_requests(server: Server) -> None:
     tls = TlsFiles.of(server.ca_file, None, None)
-    session = Exchange(tls, connect_timeout=WAIT, read_timeout=WAIT).session
+    session = Exchange(tls, read_timeout=WAIT).session
     assert session.get(server.url, timeout=WAIT).content is None
 
 

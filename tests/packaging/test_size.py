@@ -7,7 +7,7 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_618,
+    "statements": 33_629,
     "commands": 46,
     "options": 130,
     "settings": 142,

@@ -103,7 +103,7 @@ def started(ranger: FakeRanger, settings: Settings, clock: Clock) -> Iterator[St
 
     def start(**more: Any) -> PolicyRefresher:
         admin = RangerAdmin(AdminConnection(URL, username="cdapsvc", password=settings.plugin.password))
-        keepers.append(PolicyRefresher(admin, settings, **({"clock": clock} | more)))
+        keepers.append(PolicyRefresher(admin, **({"settings": settings, "clock": clock} | more)))
         return keepers[-1]
 
     yield start

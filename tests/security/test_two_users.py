@@ -49,7 +49,7 @@ class Place:
         here = self.directory
         self.config.write_text(
             f"""\
-ranger = {{ url = "http://127.0.0.1:9", attempts = 1, connect_timeout = 0.5 }}
+ranger = {{ url = "http://127.0.0.1:9", attempts = 1 }}
 plugin = {{ username = "plugin", password = "file:{here}/plugin", cache_dir = "{here}/service/cache" }}
 audit = {{ sinks = [] }}
 [service]

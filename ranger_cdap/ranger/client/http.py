@@ -87,7 +87,6 @@ class AdminHttp:
             raise ConfigError('`ranger.auth = "certificate"` needs `ranger.cert_file` and an https:// address')
         self._exchange = Exchange(
             TlsFiles(connection.ca_file, connection.cert_file, connection.key_file),
-            connect_timeout=connection.connect_timeout,
             read_timeout=connection.read_timeout,
         )
         self._exchange.session.auth = credentials(

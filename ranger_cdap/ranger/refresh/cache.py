@@ -52,7 +52,8 @@ _versions_decoder: Final = msgspec.json.Decoder(Versions)
 class PolicyCache:
     """The cache of one service; `report` receives a sentence for each quarantined file.
 
-    With `with_users`, a set without users is incomplete. With `allow_older`, any written set becomes the newest used
+    A set that came from none of the `addresses` of Ranger Admin, nor of the `accepted` former ones, is not used. With
+    `with_users`, a set without users is incomplete. With `allow_older`, any written set becomes the newest used
     one, as after Ranger Admin was restored from a backup.
     """
 
@@ -62,6 +63,8 @@ class PolicyCache:
     report: Callable[[str], None]
     with_users: bool = False
     allow_older: bool = False
+    addresses: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
     options: EngineOptions = EngineOptions()  # noqa: RUF009 - immutable
 
     def path(self, kind: str = _POLICIES) -> Path:
@@ -122,7 +125,7 @@ class PolicyCache:
                     self._remove(kind)
                 else:
                     self._replace(kind, pieces(content), contact.at)
-            self._replace(_CONTACT, (msgspec.json.encode(contact),), contact.at)
+            self._write_contact(contact)
             # Last: if interrupted, the files on disk are never older than the recorded versions.
             self._replace(_USED, (msgspec.json.encode(contact.versions.newest(used)),), contact.at)
 
@@ -144,7 +147,7 @@ class PolicyCache:
         with self._locked():
             there = self._contact()
             if there is None or not contact.at < there.at <= contact.noted:
-                self._replace(_CONTACT, (msgspec.json.encode(contact),), contact.at)
+                self._write_contact(contact)
 
     def quarantine(self, why: str) -> None:
         """Rename all files (`….json.gone`), so that no restart uses them.
@@ -160,6 +163,14 @@ class PolicyCache:
         # Before the documents, which a writer replaces first: without a lock, new versions never meet old documents.
         least = self._least() if self.path().exists() else Versions()
         if (documents := self._documents()) is None:
+            return None
+        contact = self._contact()
+        origins, ours = contact.addresses if contact else (), (*self.addresses, *self.accepted)
+        if origins and self.addresses and _normal(origins).isdisjoint(_normal(ours)):
+            self.report(
+                f"policy cache `{self.path()}` is not used: it came from `{', '.join(origins)}`, which is not in"
+                " `ranger.url`; if that was its address, add it to `plugin.accept_cache_of`"
+            )
             return None
         try:
             found = compile_set(documents, self.service, self.options)
@@ -208,6 +219,10 @@ class PolicyCache:
             _versions_decoder,
             lambda _: CacheError(f"policy cache `{self.path(_USED)}` cannot be read; remove it, and note why"),
         )
+
+    def _write_contact(self, contact: LastContact) -> None:
+        written = msgspec.structs.replace(contact, addresses=self.addresses)
+        self._replace(_CONTACT, (msgspec.json.encode(written),), contact.at)
 
     def _contact(self) -> LastContact | None:
         try:
@@ -297,6 +312,10 @@ class PolicyCache:
 def _refusal(versions: Versions, least: Versions) -> str:
     older = versions.older_than(least)
     return older and f"{older}; if Ranger was restored: `ranger-cdap policies refresh --allow-older`"
+
+
+def _normal(addresses: Iterable[str]) -> set[str]:
+    return {address.rstrip("/").lower() for address in addresses}
 
 
 def _is_private(status: os.stat_result) -> bool:

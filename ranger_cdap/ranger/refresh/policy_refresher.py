@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ranger_cdap.closing import Closing
-from ranger_cdap.config import Settings
+from ranger_cdap.config import Settings, addresses
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.errors import (
     AuthenticationFailed,
@@ -141,6 +141,8 @@ class PolicyRefresher(Closing):
             report=logger.warning,
             with_users=plugin.needs_users,
             allow_older=allow_older,
+            addresses=addresses(settings.ranger.url),
+            accepted=plugin.accept_cache_of,
             options=options,
         )
         self._history = PolicyHistory(plugin.history_dir, service) if plugin.history_dir else None

@@ -74,13 +74,14 @@ class Limits(msgspec.Struct, frozen=True):
 class LastContact(msgspec.Struct, frozen=True):
     """The last time Ranger Admin confirmed the set of these versions, kept next to the cache.
 
-    `at` is that time, `age` how old it was at `noted`, both in seconds since 1970.
+    `at` is that time, `age` how old it was at `noted`, both in seconds since 1970. `addresses` are Ranger's.
     """
 
     at: float
     age: float
     noted: float
     versions: Versions
+    addresses: tuple[str, ...] = ()
 
 
 class RefresherState(msgspec.Struct, frozen=True):

@@ -86,7 +86,7 @@ def put(file: Path, content: bytes) -> None:
 
 
 def exchange_of(files: Path) -> Exchange:
-    return Exchange(TlsFiles(str(files / "ca"), str(files / "client")), connect_timeout=10.0, read_timeout=10.0)
+    return Exchange(TlsFiles(str(files / "ca"), str(files / "client")), read_timeout=10.0)
 
 
 def ask(exchange: Exchange, server: Address) -> str:

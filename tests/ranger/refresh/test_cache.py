@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import stat
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -484,3 +485,28 @@ def test_processes_that_write_at_once_leave_one_whole_set(cache: PolicyCache) ->
             children.remove(ended)
             assert status == 0
     assert loaded(cache) is not None
+
+
+ADDRESSES = st.lists(
+    st.sampled_from(["http://a:6080", "http://A:6080/", "https://b:6182", "https://c"]), max_size=3, unique=True
+).map(tuple)
+
+
+@given(written_by=ADDRESSES, ours=ADDRESSES, accepted=ADDRESSES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_cache_is_used_only_where_ranger_admin_has_one_of_its_addresses(
+    tmp_path: Path, written_by: tuple[str, ...], ours: tuple[str, ...], accepted: tuple[str, ...]
+) -> None:
+    said = Reports()
+    with tempfile.TemporaryDirectory(dir=tmp_path) as name:
+        before = PolicyCache(Path(name), SERVICE, report=said.append, addresses=written_by)
+        after = PolicyCache(Path(name), SERVICE, report=said.append, addresses=ours, accepted=accepted)
+        before.write(OLD, contact(1))
+        is_same = {each.rstrip("/").casefold() for each in written_by} & {
+            each.rstrip("/").casefold() for each in (*ours, *accepted)
+        }
+        expected = bool(is_same or not written_by or not ours)
+        assert (loaded(after) is not None, after.peek(NOW) is not None) == (expected, expected)
+        assert (said == []) is expected
+        after.record_contact(contact(1, at=NOW + 1))
+        assert loaded(after) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ranger_cdap.config import Settings
 from tests.ranger.documents import SERVICE
@@ -91,3 +92,23 @@ def test_a_disk_that_does_not_take_the_cache_stops_no_decision(
     assert refresher.snapshot.cache_problem == ""
     ranger.is_away()
     assert may_read(started().refresh())
+
+
+def test_a_cache_of_another_ranger_admin_is_neither_used_nor_its_version_asked_with(
+    started: Started, ranger: FakeRanger, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another Ranger Admin may have the same version: it would answer that nothing has changed."""
+    started().refresh()
+    moved = replace(settings, ranger=replace(settings.ranger, url="https://another:6182"))
+    ranger.is_away()
+    assert started(settings=moved).refresh().state is NOT_READY
+    assert "add it to `plugin.accept_cache_of`" in caplog.text
+    ranger.is_back()
+    ranger.asked.clear()
+    assert started(settings=moved).refresh().state is FRESH
+    assert ranger.asked == ["policies -1", "roles -1", "users -1"]
+    ranger.is_away()
+    assert started(settings=moved).refresh().state is FRESH
+    assert started().refresh().state is NOT_READY
+    accepting = replace(settings, plugin=replace(settings.plugin, accept_cache_of=("https://another:6182",)))
+    assert started(settings=accepting).refresh().state is FRESH

@@ -131,7 +131,7 @@ class Service:
         secret.chmod(0o600)
         config = self.directory / "ranger-cdap.toml"
         config.write_text(
-            f'ranger = {{ url = "http://127.0.0.1:9", attempts = 1, connect_timeout = 0.5 }}\n'
+            f'ranger = {{ url = "http://127.0.0.1:9", attempts = 1 }}\n'
             f'plugin = {{ cache_dir = "{self.directory / "cache"}", username = "p", password = "p" }}\n'
             f'[service]\nport = 0\nevents_dir = "{self.directory / "events"}"\n'
             f'[[service.callers]]\nname = "audit"\nroles = ["audit"]\nsecret = "file:{secret}"\n',
