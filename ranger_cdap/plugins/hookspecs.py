@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ranger_cdap.audit import SinkFactory
     from ranger_cdap.cdap.answer import Answer
-    from ranger_cdap.config import Location, Settings
+    from ranger_cdap.config import Settings
     from ranger_cdap.directory.group_directory import GroupSourceFactory
     from ranger_cdap.engine import ConditionFactory
 
@@ -71,7 +71,7 @@ def ranger_cdap_doctor_checks(settings: Settings, users: Any, now: float) -> Ite
 
 
 @hookspec(firstresult=True)
-def ranger_cdap_review(invocation: Any, files: Any, inventory: Path, people: Path | None, out: Location) -> bool | None:
+def ranger_cdap_review(invocation: Any, files: Any, inventory: Path, people: Path | None, out: Any) -> bool | None:
     """Write every answer on an inventory below `out`, for `access --format parquet`; return True once written.
 
     `invocation` is the `Invocation` of the command, `files` its `PolicyFiles`, None for the policies of Ranger.
