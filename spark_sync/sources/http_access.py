@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
@@ -34,10 +34,7 @@ _LINE: Final = re.compile(
     r'(?P<shown>\S+ - (?P<user>\S+) \[(?P<time>[^\]]+)\] "(?P<method>\S+) (?P<uri>\S+) HTTP/[0-9.]+" )(?P<rest>.*)',
     re.ASCII | re.DOTALL,
 )
-_TIME: Final = re.compile(
-    r"([0-9]{2})/([A-Z][a-z]{2})/([0-9]{4}):([0-9]{2}):([0-9]{2}):([0-9]{2}) ([+-])([0-9]{2})([0-9]{2})"
-)
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TIME: Final = re.compile(r"[0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}(?::[0-9]{2}){3} [+-][0-9]{4}")
 # The router answers after it has read the request, so code and length end the line if no response is logged.
 _WITHOUT_RESPONSE: Final = re.compile(r" ([0-9]{3}) (?:[0-9]+|-) -\Z")
 # Where the response is logged, the request body is not, and headers end with the only `} - `.
@@ -138,14 +135,10 @@ def _value(found: object, path: str) -> object:
 
 @lru_cache(maxsize=1024)
 def _milliseconds(text: str) -> int | None:
-    found = _TIME.fullmatch(text)
-    if found is None or found[2] not in _MONTHS:
+    if not _TIME.fullmatch(text):
         return None
-    day, year, hour, minute, second, ahead_hours, ahead_minutes = (int(found[n]) for n in (1, 3, 4, 5, 6, 8, 9))
     try:
-        local = datetime(year, _MONTHS.index(found[2]) + 1, day, hour, minute, second, tzinfo=UTC)
-        ahead = timedelta(hours=ahead_hours, minutes=ahead_minutes)
-        time = round((local - ahead if found[7] == "+" else local + ahead).timestamp() * 1000)
+        time = round(datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z").timestamp() * 1000)
     except (ValueError, OverflowError):
         return None
     return time if time > 0 else None
