@@ -15,24 +15,20 @@ from spark_sync.ledger.life import RIGHTS_LEFT, Life, State
 _PACKED: Final = 1_000
 
 
+@dataclass(eq=False, slots=True)
 class PackedLives(Collection[Life]):
     """Lives in the order in which they were added; all but the last few are compressed."""
 
-    def __init__(self) -> None:
-        self._packs: list[bytes] = []
-        self._last: list[Life] = []
-
-    def add(self, life: Life) -> None:
-        """Add one."""
-        self._last.append(life)
-        if len(self._last) == _PACKED:
-            self._packs.append(zlib.compress(msgspec.json.encode(self._last), 1))
-            self._last = []
+    _packs: list[bytes] = field(default_factory=list)
+    _last: list[Life] = field(default_factory=list)
 
     def extend(self, lives: Iterable[Life]) -> None:
-        """Add several."""
+        """Add some."""
         for life in lives:
-            self.add(life)
+            self._last.append(life)
+            if len(self._last) == _PACKED:
+                self._packs.append(zlib.compress(msgspec.json.encode(self._last), 1))
+                self._last = []
 
     def __iter__(self) -> Iterator[Life]:
         for pack in self._packs:
@@ -58,13 +54,13 @@ class ChangedLives:
         """Add what a step changed."""
         life = outcome.life
         if outcome.revoked:
-            self.revoked.add(outcome.step.life)
+            self.revoked.extend([outcome.step.life])
         match life.state:
             case State.APPLIED:
-                self.granted.add(life)
+                self.granted.extend([life])
             case State.KNOWN | State.BLOCKED:
                 pass  # settled; what is blocked is listed in every run
             case State.CLOSED if not life.reason or RIGHTS_LEFT in life.reason:
                 pass
             case _:
-                self.waiting.add(life)
+                self.waiting.extend([life])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from ranger_cdap.disk import replace_file
-from ranger_cdap.errors import SyncError, reason
+from ranger_cdap.disk import os_errors_as, replace_file
+from ranger_cdap.errors import SyncError
 from spark_sync.ledger.life import PENDING_STATES, State
 from spark_sync.report import RunReport
 
@@ -56,7 +56,5 @@ def write_metrics(path: Path, report: RunReport, *, began: float, ended: float) 
         SyncError: the file cannot be written.
     """
     text = metrics_text(report, began=began, ended=ended)
-    try:
+    with os_errors_as(SyncError, f"`sync.metrics_file` `{path}` cannot be written"):
         replace_file(path, [text], mode=0o644)  # the exporter runs as another user
-    except OSError as e:
-        raise SyncError(f"`sync.metrics_file` `{path}` cannot be written: {reason(e)}") from e

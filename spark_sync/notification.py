@@ -7,14 +7,13 @@ nothing of the answer is in the result except its status.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from queue import Empty, SimpleQueue
 from typing import Final
 
 from ranger_cdap.client import DecisionClient, ServiceRequest
@@ -25,6 +24,7 @@ from ranger_cdap.errors import ConfigError, DecisionServiceError, NotReady
 from ranger_cdap.net import failures
 from ranger_cdap.wire.cdap_wire import PoliciesReply
 from spark_sync.service_client import service_client
+from spark_sync.tasks import in_another_thread
 
 _REFRESH: Final = "/cdap/v1/refresh"
 _TIMEOUT: Final = 2.0
@@ -90,7 +90,10 @@ def notify(settings: Settings, timeout: float = _TIMEOUT) -> tuple[NotifyResult,
     see. Results are in the order of the settings.
     """
     services, end = settings.sync.notify, time.monotonic() + timeout
-    begun = [_begun(partial(_problem, service, settings, end)) for service in services]
+    begun = [
+        in_another_thread(partial(copy_context().run, _problem, service, settings, end), "ranger-cdap-notification")
+        for service in services
+    ]
     # The loader accepts no address with a password; none is shown here either.
     return tuple(
         NotifyResult(one.url.rpartition("@")[2], _awaited(answer, end))
@@ -108,23 +111,13 @@ def check_notify(settings: Settings) -> None:
         _client(service, settings).close()
 
 
-def _begun(act: Callable[[], NotifyProblem | None]) -> SimpleQueue[NotifyProblem | None]:
-    """Return the queue that gets the result of a function, which runs in a thread and the context of the caller."""
-    result: SimpleQueue[NotifyProblem | None] = SimpleQueue()
-    run = partial(copy_context().run, lambda: result.put(act()))
+def _awaited(problem: Future[NotifyProblem | None], end: float) -> NotifyProblem | None:
     try:
-        # A daemon: the end of the program does not wait for it either.
-        threading.Thread(target=run, name="ranger-cdap-notification", daemon=True).start()
-    except RuntimeError:
-        result.put(_NO_THREAD)
-    return result
-
-
-def _awaited(result: SimpleQueue[NotifyProblem | None], end: float) -> NotifyProblem | None:
-    try:
-        return result.get(timeout=max(0.0, end - time.monotonic()))
-    except Empty:
+        return problem.result(max(0.0, end - time.monotonic()))
+    except TimeoutError:
         return _unreachable(failures.NO_ANSWER)
+    except RuntimeError:
+        return _NO_THREAD
 
 
 def _problem(service: NotifySettings, settings: Settings, end: float) -> NotifyProblem | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ranger_cdap.config import Location, Settings
+from ranger_cdap.config import Settings
 from ranger_cdap.store import require_packages
 from spark_sync.ledger.lease import check_directory, lease
 from spark_sync.spark.submission import require_urls
@@ -12,8 +12,8 @@ from spark_sync.spark.submission import require_urls
 _STATE: Final = "`sync.state_dir`"
 
 
-def check_ledger(state_dir: Location) -> None:
-    """Check that the packages of the sync job are installed, the state directory is usable and its lease free.
+def check_ledger(settings: Settings) -> Settings:
+    """Return the settings once the packages of the sync job are there, its state directory is usable, its lease free.
 
     Raises:
         SyncMissing: a package is missing.
@@ -22,13 +22,15 @@ def check_ledger(state_dir: Location) -> None:
         ConfigError: it would be lost with the driver.
     """
     require_packages()
-    require_urls({_STATE: state_dir})
-    with lease(state_dir):
-        pass
+    require_urls({_STATE: settings.sync.state_dir})
+    with lease(settings.sync.state_dir):
+        return settings
 
 
-def check_reading(state_dir: Location) -> None:
-    """Check that the packages of the sync job are installed and the state directory can be read, even during a run.
+def check_reading(settings: Settings) -> Settings:
+    """Return the settings once the packages of the sync job are there, and its state directory can be read.
+
+    Also during a run.
 
     Raises:
         SyncMissing: a package is missing.
@@ -36,8 +38,9 @@ def check_reading(state_dir: Location) -> None:
         ConfigError: it would be lost with the driver.
     """
     require_packages()
-    require_urls({_STATE: state_dir})
-    check_directory(state_dir)
+    require_urls({_STATE: settings.sync.state_dir})
+    check_directory(settings.sync.state_dir)
+    return settings
 
 
 def check_run(settings: Settings, *, dry: bool = False) -> None:
@@ -68,4 +71,4 @@ def check_run(settings: Settings, *, dry: bool = False) -> None:
         if settings.sync.confirm.url:
             with confirm_clients(settings):
                 pass
-    check_ledger(settings.sync.state_dir)
+    check_ledger(settings)

@@ -1,10 +1,16 @@
-"""`Tasks`: a pure function over the parts of some work, in this process or by Spark's executors, with equal results."""
+"""`Tasks`: a pure function over the parts of some work, in this process or by Spark's executors, with equal results.
+
+And `in_another_thread`, for what this process must not wait for.
+"""
 
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
@@ -28,7 +34,7 @@ class Tasks(Protocol):
 
 def here(function: Callable[[_In], _Out], parts: Iterable[_In]) -> Iterator[_Out]:
     """Run in this process; implements `Tasks`."""
-    return map(_uncollected(function), parts)
+    return map(partial(_uncollected, function), parts)
 
 
 def on_spark(spark: Callable[[], SparkSession]) -> Tasks:
@@ -37,17 +43,14 @@ def on_spark(spark: Callable[[], SparkSession]) -> Tasks:
     def run(function: Callable[[_In], _Out], parts: Iterable[_In]) -> Iterator[_Out]:
         context, rest = spark().sparkContext, iter(parts)
         while wave := list(islice(rest, _WAVE * context.defaultParallelism)):
-            yield from context.parallelize(wave, len(wave)).map(_uncollected(function)).collect()
+            yield from context.parallelize(wave, len(wave)).map(partial(_uncollected, function)).collect()
 
     return run
 
 
-def _uncollected(function: Callable[[_In], _Out]) -> Callable[[_In], _Out]:
-    def run(part: _In) -> _Out:
-        with uncollected():
-            return function(part)
-
-    return run
+def _uncollected(function: Callable[[_In], _Out], part: _In) -> _Out:
+    with uncollected():
+        return function(part)
 
 
 @contextmanager
@@ -60,6 +63,23 @@ def uncollected() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def in_another_thread(act: Callable[[], _Out], name: str) -> Future[_Out]:
+    """Begin in another thread, which does not keep Python from ending; its result, or why there is none."""
+    result: Future[_Out] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(act())
+        except BaseException as e:
+            result.set_exception(e)
+
+    try:
+        threading.Thread(target=run, name=name, daemon=True).start()
+    except RuntimeError as e:  # there are too many
+        result.set_exception(e)
+    return result
 
 
 def partition_results(rows: RDD[_In], function: Callable[[Iterable[_In]], Iterable[_Out]]) -> Iterator[_Out]:

@@ -33,8 +33,7 @@ from spark_sync.reconcile.baseline import enter_baseline
 @pass_invocation
 def baseline(invocation: Invocation, path: Path) -> None:
     """Enter an inventory: existing entities become known and grant nothing."""
-    settings = invocation.settings
-    check_ledger(settings.sync.state_dir)
+    settings = check_ledger(invocation.settings)
     inventory = read_inventory(path, instance=settings.cdap.instance, now=time.time_ns() // 1_000_000)
     with invocation.messages.status("entering the inventory"):
         report = enter_baseline(settings, inventory)

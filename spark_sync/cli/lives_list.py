@@ -32,8 +32,7 @@ def lives(
     invocation: Invocation, entities: tuple[EntityId, ...], states: tuple[str, ...], creators: tuple[str, ...]
 ) -> None:
     """List lives: who created an entity, since when, and whether the grant is in Ranger; also during a run."""
-    settings = invocation.settings
-    check_reading(settings.sync.state_dir)
+    settings = check_reading(invocation.settings)
     from spark_sync.ledger.delta_ledger import DeltaLedger
 
     ledger = DeltaLedger(settings.sync.state_dir, settings.cdap.instance)

@@ -18,13 +18,9 @@ _LINE: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 def rows(lives: Iterable[Life]) -> Iterator[list[str]]:
     """Yield state, entity, creator (or the candidates) and reason of each life, for a table."""
-    return (
-        [life.state.value, str(life.entity), _creator(life), life.reason or _NEXT.get(life.state, "")] for life in lives
-    )
-
-
-def _creator(life: Life) -> str:
-    return life.creator or " or ".join(life.candidates) + ("?" if life.candidates else "")
+    for life in lives:
+        creator = life.creator or " or ".join(life.candidates) + ("?" if life.candidates else "")
+        yield [life.state.value, str(life.entity), creator, life.reason or _NEXT.get(life.state, "")]
 
 
 def policy_text(life: Life) -> str:
@@ -38,13 +34,14 @@ def terms_text(terms: GrantTerms | None) -> str:
     return "not recorded" if terms is None else str(terms)
 
 
-def outdated_line(outdated: OutdatedGrants) -> str:
-    """Return how many grants are by former settings, by which, and the command that changes them."""
-    former = ", ".join(f"{terms_text(terms)}: {lives}" for terms, lives in outdated.former.items())
-    return (
-        f"outdated grants: {outdated.total}, by former settings ({former}) instead of those of today ({outdated.now});"
-        " `ranger-cdap sync regrant` shows the changes"
-    )
+def print_outdated(invocation: Invocation, outdated: OutdatedGrants | None) -> None:
+    """Print how many grants are by former settings, by which, and the command that changes them; nothing for none."""
+    if outdated and outdated.total:
+        former = ", ".join(f"{terms_text(terms)}: {lives}" for terms, lives in outdated.former.items())
+        invocation.console.print(
+            f"outdated grants: {outdated.total}, by former settings ({former}) instead of those of today"
+            f" ({outdated.now}); `ranger-cdap sync regrant` shows the changes"
+        )
 
 
 def outdated_json(outdated: OutdatedGrants | None) -> dict[str, object] | None:

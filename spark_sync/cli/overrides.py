@@ -28,8 +28,7 @@ from spark_sync.reconcile import manual
 @pass_invocation
 def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
     """Set blocked and failed grants to pending again: those of the given entities, or all."""
-    settings = invocation.settings
-    check_ledger(settings.sync.state_dir)
+    settings = check_ledger(invocation.settings)
     with invocation.messages.status("looking into the ledger"):
         changes = manual.retry(settings, entities)
     _print(invocation, changes)
@@ -56,8 +55,7 @@ def retry(invocation: Invocation, entities: tuple[EntityId, ...]) -> None:
 @pass_invocation
 def assign(invocation: Invocation, entity: EntityId, user: str, why: str, anyone: bool) -> None:
     """Make USER the creator of ENTITY; the former creator loses the grant first."""
-    settings = invocation.settings
-    check_ledger(settings.sync.state_dir)
+    settings = check_ledger(invocation.settings)
     check_grantee(user, non_creators=non_creators(settings))
     now = time.time_ns() // 1_000_000
     with invocation.messages.status("looking into the ledger"):
@@ -77,8 +75,7 @@ def assign(invocation: Invocation, entity: EntityId, user: str, why: str, anyone
 @pass_invocation
 def forget(invocation: Invocation, entity: EntityId, why: str) -> None:
     """Forget who created ENTITY: their grant is revoked, and no one else becomes its creator by touching it."""
-    settings = invocation.settings
-    check_ledger(settings.sync.state_dir)
+    settings = check_ledger(invocation.settings)
     with invocation.messages.status("looking into the ledger"):
         changes = manual.override(settings, entity, None, now=time.time_ns() // 1_000_000, why=why)
     _print(invocation, changes)

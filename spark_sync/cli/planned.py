@@ -11,45 +11,30 @@ HEAD = ["would", "entity", "user", "access", "policy"]
 
 
 def rows(steps: Iterable[Step]) -> Iterator[list[str]]:
-    """Yield one row per step, for a table."""
-    return (
-        [_action(step), str(step.life.entity), step.life.creator or "", _access_text(step), _policy(step)]
-        for step in steps
-    )
+    """Yield one row per step, for a table: of a grant that changes, also whether its creator may delegate then."""
+    for step in steps:
+        action, accesses = _told(step)
+        delegates = f"; {'may' if _delegates(step) else 'may not'} delegate" if action == "change" else ""
+        access = f"{', '.join(accesses)}{delegates}"
+        yield [action, str(step.life.entity), step.life.creator or "", access, _policy(step)]
 
 
 def to_json(step: Step) -> dict[str, object]:
     """Return a step as JSON: the current life, and what would be done for it."""
-    planned = {"would": _action(step), "accesses": list(_accesses(step)), "policy": _policy(step)}
+    action, accesses = _told(step)
+    planned = {"would": action, "accesses": list(accesses), "policy": _policy(step)}
     return {**as_json(step.life), **planned, "delegate": _delegates(step)}
 
 
-def _action(step: Step) -> str:
+def _told(step: Step) -> tuple[str, tuple[str, ...]]:
+    """Return what would be done, and the access types."""
     match step:
         case CreateGrant():
-            return "change" if step.life.policy_id >= 0 else "grant"
+            return "change" if step.life.policy_id >= 0 else "grant", step.grant.accesses
         case RevokePolicy():
-            return "revoke"
+            return "revoke", step.life.applied or step.life.accesses
         case NoOp():
-            return f"not send: {step.done.reason}"
-
-
-def _accesses(step: Step) -> tuple[str, ...]:
-    match step:
-        case CreateGrant():
-            return step.grant.accesses
-        case RevokePolicy():
-            return step.life.applied or step.life.accesses
-        case NoOp():
-            return ()
-
-
-def _access_text(step: Step) -> str:
-    """Return the access types and, of a grant that changes, whether its creator may delegate them from then on."""
-    accesses = ", ".join(_accesses(step))
-    if _action(step) != "change":
-        return accesses
-    return f"{accesses}; {'may' if _delegates(step) else 'may not'} delegate"
+            return f"not send: {step.done.reason}", ()
 
 
 def _delegates(step: Step) -> bool:

@@ -79,8 +79,7 @@ def reconcile(
     chosen = [action for action, wanted in zip(RepairAction, (adopt, release, revoke), strict=True) if wanted]
     if len(chosen) > 1:
         raise InvalidInput("`--adopt`, `--release` and `--revoke` contradict each other; give one of them")
-    settings = invocation.settings
-    check_ledger(settings.sync.state_dir)
+    settings = check_ledger(invocation.settings)
     from spark_sync.reconcile.reconcile import reconcile as compare
 
     now = time.time_ns() // 1_000_000

@@ -38,8 +38,7 @@ def regrant(invocation: Invocation, yes: bool, entities: tuple[EntityId, ...]) -
 
     Manual overrides, and policies that were edited or deleted manually, are kept.
     """
-    settings = invocation.settings
-    check_ledger(settings.sync.state_dir)
+    settings = check_ledger(invocation.settings)
     from spark_sync.reconcile.regrant import regrant as change
 
     with invocation.messages.status("comparing grants with the settings") as shown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from dataclasses import asdict
 
 import click
 
@@ -12,9 +12,6 @@ from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
 from ranger_cdap.errors import LedgerLost
 from spark_sync.preflight import check_ledger
-
-if TYPE_CHECKING:
-    from spark_sync.ledger.salvage import Salvaged
 
 
 @click.command(
@@ -34,15 +31,15 @@ def repair(context: click.Context, invocation: Invocation) -> None:
     The damaged table is kept as `TABLE.spoiled-TIME`. If anything is lost, nothing is granted until a new inventory is
     entered.
     """
-    settings = invocation.settings
-    check_ledger(settings.sync.state_dir)
+    settings = check_ledger(invocation.settings)
     from spark_sync.ledger.salvage import repair_ledger
 
     with invocation.messages.status("reading the ledger"):
         made = repair_ledger(settings.sync.state_dir, settings.cdap.instance, now=time.time_ns() // 1_000_000)
     lost = any(each.lacks_facts for each in made)
     if invocation.as_json:
-        invocation.print_json({"repaired": [_document(each) for each in made]})
+        repaired = [{**asdict(each), "spoiled": str(each.spoiled)} for each in made]
+        invocation.print_json({"repaired": repaired})
     else:
         if not made:
             invocation.console.print("no table of the ledger is spoiled")
@@ -53,7 +50,3 @@ def repair(context: click.Context, invocation: Invocation) -> None:
         if lost:
             invocation.console.print(f"next: {LedgerLost.remedy}")
     context.exit(ExitCode.NO if lost else ExitCode.OK)
-
-
-def _document(one: Salvaged) -> dict[str, object]:
-    return {"table": one.table, "rows": one.rows, "lost": one.lost, "spoiled": str(one.spoiled)}

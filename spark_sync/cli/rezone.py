@@ -28,8 +28,7 @@ def rezone(invocation: Invocation, zone: str, yes: bool) -> None:
 
     In the zone they are in effect again. A policy that was edited manually stays where it is, without the creator.
     """
-    settings = invocation.settings
-    check_ledger(settings.sync.state_dir)
+    settings = check_ledger(invocation.settings)
     from spark_sync.reconcile.regrant import regrant
 
     with invocation.messages.status("comparing grants with the zones") as shown:

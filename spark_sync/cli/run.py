@@ -19,7 +19,7 @@ from ranger_cdap.config import Settings
 from ranger_cdap.errors import LeaseHeld
 from ranger_cdap.telemetry.start import start_telemetry
 from spark_sync.cli import planned
-from spark_sync.cli.lives_text import as_json, outdated_json, outdated_line, policy_text, rows
+from spark_sync.cli.lives_text import as_json, outdated_json, policy_text, print_outdated, rows
 from spark_sync.ledger.life import DOUBTED_STATES, State
 from spark_sync.preflight import check_run
 from spark_sync.report import RunReport
@@ -200,15 +200,10 @@ def print_planned(invocation: Invocation, report: RunReport) -> None:
     """Print a dry run: what was read, and what would be sent."""
     _print_sources(invocation, report)
     steps = invocation.print_first(planned.HEAD, planned.rows(report.planned))
-    _print_outdated(invocation, report)
+    print_outdated(invocation, report.outdated)
     invocation.console.print(
         f"dry run by the ledger alone: nothing was sent to Ranger; the next run sends {steps} steps"
     )
-
-
-def _print_outdated(invocation: Invocation, report: RunReport) -> None:
-    if report.outdated and report.outdated.total:
-        invocation.console.print(outdated_line(report.outdated))
 
 
 def _print_sources(invocation: Invocation, report: RunReport) -> None:
@@ -237,7 +232,7 @@ def print_report(invocation: Invocation, report: RunReport) -> None:
     for notified in report.notified:
         if notified.problem:
             invocation.messages.print(f"warning: {notified}")
-    _print_outdated(invocation, report)
+    print_outdated(invocation, report.outdated)
     if report.error:
         invocation.console.print(
             f"Ranger is not up to date: {len(report.granted)} granted, {len(report.revoked)} revoked; the events"

@@ -9,7 +9,7 @@ import click
 
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.invocation import Invocation, pass_invocation
-from spark_sync.cli.lives_text import as_json, outdated_json, outdated_line, rows
+from spark_sync.cli.lives_text import as_json, outdated_json, print_outdated, rows
 from spark_sync.ledger.life import UNDECIDED_STATES, State
 from spark_sync.preflight import check_reading
 from spark_sync.reconcile.overrides import candidates
@@ -20,8 +20,7 @@ from spark_sync.status import WAITING, StatusReport
 @pass_invocation
 def status(invocation: Invocation) -> None:
     """Show the number of grants, the lag of the job, and what is waiting and why."""
-    settings = invocation.settings
-    check_reading(settings.sync.state_dir)
+    settings = check_reading(invocation.settings)
     invocation.note_missing_file()
     from spark_sync.status import status as read_status
 
@@ -62,8 +61,7 @@ def print_status(invocation: Invocation, report: StatusReport) -> None:
     if oldest := report.oldest_pending:
         waited = _ago(report.now - oldest.begun.time)
         print_line(f"oldest pending: {oldest.entity} for `{oldest.creator}`, for {waited}")
-    if report.outdated and report.outdated.total:
-        print_line(outdated_line(report.outdated))
+    print_outdated(invocation, report.outdated)
     if report.dead_letters:
         print_line(
             f"dead letters: {report.dead_letters} lines were rejected; see dead-letters.jsonl in the state directory."

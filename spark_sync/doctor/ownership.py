@@ -5,29 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
-from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.config import Location, Settings, SourceSettings, SyncSettings
 from ranger_cdap.doctor.finding import AS_SYNC, Finding, failed, note, skipped, well
 from ranger_cdap.errors import CdapError, CdapUnreachable, ConfigError, LedgerLost
 from ranger_cdap.wire.event_names import missing_in
-from ranger_cdap.wire.watermark import WATERMARK, WatermarkFile
+from ranger_cdap.wire.watermark import WatermarkFile
 from spark_sync.ledger.ledger_health import files_read
 from spark_sync.reconcile.evaluation_client import EvaluationClient
+from spark_sync.reconcile.inventory import ALWAYS_THERE
 from spark_sync.sources.cdap_http import CdapHttp
+from spark_sync.sources.line_reader import MOST_AHEAD
+from spark_sync.sources.service_watermarks import KIND, NAME_NO_SENDER, watermark_file
 
-_KIND: Final = "data-plane"
-_MESSAGES: Final = frozenset({"audit", "audit-kafka", "audit-messaging"})
-"""Kinds that report what CDAP did and never who sent a request that CDAP ran as its master user."""
-_KNOWN: Final = EntityId("namespace", ("default",))
 _ASKING: Final = "asking CDAP what exists"
 _TIMEOUT: Final = 5.0
 _SEES_NOTHING: Final = "correct `sync.confirm.url` and `.token_file`; give the account READ on everything"
-_AHEAD: Final = 900.0
-"""Seconds by which the watermark may be ahead, as in `spark_sync.sources.line_reader`."""
-_PATTERN: Final = frozenset("*?[{\\")
 
 
 def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
@@ -36,7 +30,7 @@ def examine_ownership(settings: Settings, now: float) -> Iterator[Finding]:
         return
     yield _corroboration(settings.sync)
     for source in settings.sync.sources:
-        if source.kind == _KIND and source.path is not None:
+        if source.kind == KIND and source.path is not None:
             yield _watermark(source, source.path, settings.sync, now)
     if settings.sync.confirm.url:
         yield _cdap(settings)
@@ -64,10 +58,9 @@ def _corroboration(sync: SyncSettings) -> Finding:
 
 def _watermark(source: SourceSettings, path: Location, sync: SyncSettings, now: float) -> Finding:
     check = f"check journal of source `{source.name}`"
-    directory = path.parent if isinstance(path, Path) and _PATTERN & set(path.name) else path
-    if not isinstance(directory, Path) or _PATTERN & set(str(directory)):
+    if (file := watermark_file(source)) is None:
         return skipped(check, f"`{path}` is not one directory of this machine")
-    file = directory / WATERMARK
+    directory = file.parent
     try:
         if not directory.is_dir():
             return skipped(check, f"`{directory}` is not there; the sync job may run on another machine")
@@ -89,7 +82,7 @@ def _watermark(source: SourceSettings, path: Location, sync: SyncSettings, now: 
         seen = f"`{directory}/{missing:015d}-….jsonl` is gone and not in the ledger, which may be a copy from before"
         return failed(check, seen, f"Put such files back, or: {LedgerLost.remedy}")
     age = now - found.watermark / 1000
-    if age < -_AHEAD:
+    if age < -MOST_AHEAD / 1000:
         return failed(
             check,
             f"its watermark is {-age:.0f} s ahead of this clock, so it decides nothing, and the hold-back applies",
@@ -117,15 +110,15 @@ def _hold_back(sync: SyncSettings) -> Iterator[Finding]:
     if not sync.hold_back:
         return
     most = f"{sync.hold_back:g} s (`sync.hold_back`)"
-    if all(source.kind != _KIND for source in sync.sources):
+    if all(source.kind != KIND for source in sync.sources):
         names = _listed(sync.sources)
         yield note(
             check,
             f"every creation waits {most}: only a decision service says that all events of {names} have come",
-            f"add a source of the kind `{_KIND}`: it decides a creation within seconds",
+            f"add a source of the kind `{KIND}`: it decides a creation within seconds",
         )
         return
-    naming = [source for source in sync.sources if source.kind not in (_KIND, *_MESSAGES)]
+    naming = [source for source in sync.sources if source.kind not in NAME_NO_SENDER]
     if naming:
         names = _listed(naming)
         yield note(
@@ -187,7 +180,7 @@ def _decision(settings: Settings) -> Finding:
         return note(check, f"not tried: {problem}", AS_SYNC)
     try:
         with EvaluationClient(settings) as client:
-            allowed = client.may_get(_KNOWN)
+            allowed = client.may_get(ALWAYS_THERE)
     except ConfigError as e:
         return failed(check, str(e), "correct `sync.confirm.decision_service` and `network.ca_file`")
     if client.problem:

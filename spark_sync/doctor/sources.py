@@ -15,9 +15,9 @@ from ranger_cdap.config.secret_files import Program
 from ranger_cdap.doctor.finding import Finding, failed, note, skipped, well
 from ranger_cdap.doctor.users import ROOT, LocalUser, Users, name_of
 from ranger_cdap.errors import reason
+from spark_sync.sources.service_watermarks import PATTERN
 
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
-_PATTERN: Final = re.compile(r"[*?\[{\\]")
 _HADOOP_S: Final = re.compile(r"[{\\^]|\*\*")
 
 
@@ -83,7 +83,7 @@ def _advice(source: SourceSettings, reader: LocalUser) -> str:
 def _above_the_pattern(path: Path) -> Path:
     """Return the part of the path before any wildcard."""
     for n, part in enumerate(path.parts):
-        if _PATTERN.search(part):
+        if PATTERN.search(part):
             return Path(*path.parts[:n])
     return path
 

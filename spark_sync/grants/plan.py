@@ -244,9 +244,4 @@ def _grant(life: Life, accesses: tuple[str, ...], settings: PlanSettings) -> Gra
 
 
 def _policy(life: Life, grant: Grant, settings: PlanSettings) -> Policy:
-    return policy_for(
-        life,
-        grant,
-        service=settings.service,
-        delegate_admin=settings.delegate_admin,
-    )
+    return policy_for(life, grant, service=settings.service, delegate_admin=settings.delegate_admin)

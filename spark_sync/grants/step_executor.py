@@ -95,36 +95,28 @@ class StepExecutor:
                     return failed(e)
             except AdminUnreachable as e:
                 if time.monotonic() >= deadline:
-                    self._stop(e)
+                    self._note(e, FAILURES)
             except (AdminFailed, UnexpectedAnswer) as e:
                 if tries >= TRIES or isinstance(e, UnexpectedAnswer):
-                    self._note_failure(e)
+                    self._note(e)
                     return failed(e)
             except RangerAdminError as e:
-                self._stop(e)
+                self._note(e, FAILURES)
             else:
                 self._failed = 0
                 return result
-            self._over.wait(_pause(tries))
+            longest = min(_FIRST_PAUSE * 2 ** (tries - 1), _LONGEST_PAUSE)
+            self._over.wait(longest * random.uniform(0.5, 1))  # noqa: S311  (it keeps threads apart, nothing more)
         return None
 
-    def _stop(self, error: RangerAdminError) -> None:
+    def _note(self, error: RangerAdminError, failures: int = 1) -> None:
+        """Note why a step failed, as one failure or as so many that no further step is started."""
         with self._lock:
+            self._failed += failures
             self.error = self.error or error
-        self._over.set()
-
-    def _note_failure(self, error: RangerAdminError) -> None:
-        with self._lock:
-            self._failed += 1
-            self.error = self.error or error
-        if self._failed >= FAILURES:
-            self._over.set()
+            if self._failed >= FAILURES:
+                self._over.set()
 
 
 def _unchanged(step: Step, error: RangerAdminError) -> StepOutcome:
     return StepOutcome(step, replace(step.life, reason=str(error)))
-
-
-def _pause(tries: int) -> float:
-    longest: float = min(_FIRST_PAUSE * 2 ** (tries - 1), _LONGEST_PAUSE)
-    return longest * random.uniform(0.5, 1)  # noqa: S311  (it keeps threads apart, nothing more)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Final
 
 import msgspec
@@ -45,31 +44,29 @@ class DeadLetter:
     lines: int = 1
 
 
-def write_dead_letters(letters: Iterable[DeadLetter], state_dir: Location) -> int:
+def write_dead_letters(letters: Collection[DeadLetter], state_dir: Location) -> int:
     """Append letters to the file; return the number of lines they represent.
 
     Raises:
         SyncError: the file cannot be written.
     """
-    first = next(rest := iter(letters), None)
-    if first is None:
+    if not letters:
         return 0
-    path, count = state_dir / DEAD_LETTERS, 0
+    path, content = state_dir / DEAD_LETTERS, b"".join(msgspec.json.encode(letter) + b"\n" for letter in letters)
     try:
         if isinstance(path, StoreUrl):
-            return _add_to_object(path, list(chain([first], rest)))
-        if path.exists() and path.stat().st_size >= FULL:
-            path.replace(str(state_dir / OLDER))
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
-            for letter in chain([first], rest):
-                file.write(msgspec.json.encode(letter) + b"\n")
-                count += letter.lines
+            _add_to_object(path, content)
+        else:
+            if path.exists() and path.stat().st_size >= FULL:
+                path.replace(str(state_dir / OLDER))
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
+                file.write(content)
     except OSError as e:
         raise SyncError(f"`{path}` cannot be written: {e.strerror or reason_of(e)}") from e
-    return count
+    return sum(letter.lines for letter in letters)
 
 
-def _add_to_object(path: StoreUrl, letters: list[DeadLetter]) -> int:
+def _add_to_object(path: StoreUrl, content: bytes) -> None:
     """As `write_dead_letters`: nothing can be appended to an object, and the holder of the lease alone replaces it."""
     before = b""
     if is_there(path):
@@ -78,8 +75,7 @@ def _add_to_object(path: StoreUrl, letters: list[DeadLetter]) -> int:
     if len(before) >= FULL:
         replace_object(replace(path, path=path.path.replace(DEAD_LETTERS, OLDER)), before)
         before = b""
-    replace_object(path, before + b"".join(msgspec.json.encode(letter) + b"\n" for letter in letters))
-    return sum(letter.lines for letter in letters)
+    replace_object(path, before + content)
 
 
 def rejected_lines(state_dir: Location) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ranger_cdap.cdap.entity import EntityId
 from spark_sync.ledger.event import Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
+from spark_sync.ledger.life import Life
 from spark_sync.ledger.matching import Evidence, ExistenceAnswer
 from spark_sync.ledger.request import EntityRequest, Interval
 
@@ -40,14 +41,6 @@ class Absence:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """An entity known to exist at that time, by an inventory or a manual override; `versions`: `None` if unknown."""
-
-    time: int
-    versions: frozenset[str] | None
-
-
-@dataclass(frozen=True, slots=True)
 class Absences:
     """Proofs that an entity was absent, in order, and deletions with an unknown outcome."""
 
@@ -55,11 +48,11 @@ class Absences:
     doubts: tuple[EntityRequest, ...]
 
 
-def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, listed: Listed | None) -> Absences:
+def absences_of(entity: EntityId, evidence: Evidence, settings: FoldSettings, listed: Life | None) -> Absences:
     """Return the absences of an entity.
 
     Proofs are corroborated deletions of the entity, of an ancestor or of its last known version that succeeded, and
-    answers of CDAP. `listed`: when it was known to exist without a request that created it.
+    answers of CDAP. `listed`: its newest life that began without a request, when it was known to exist.
     """
     if not evidence.deletions and not evidence.gone:
         return Absences((), ())
@@ -107,13 +100,13 @@ def _left_by(
     deletions: Sequence[EntityRequest],
     proofs: Sequence[Absence],
     settings: FoldSettings,
-    listed: Listed | None,
+    listed: Life | None,
 ) -> set[str] | None:
     """Return the versions left after one was deleted; `None` if unknown."""
     if not (deletion.settled and counts(deletion, settings)):
         return None
     skew = settings.skew
-    since = listed.time if listed else 0
+    since = listed.begun.time if listed else 0
     before = [
         proof for proof in proofs if proof.position.time > since and proof.interval.precedes(deletion.interval, skew)
     ]
@@ -125,7 +118,7 @@ def _left_by(
     ]
     if any(not (creation.version and counts(creation, settings)) for creation in mine):
         return None
-    versions = frozenset[str]() if before or listed is None else listed.versions
+    versions = () if before or listed is None else listed.versions
     if versions is None:
         return None
     ended = [
@@ -133,7 +126,7 @@ def _left_by(
         for each in deletions
         if each.settled and counts(each, settings) and not deletion.interval.precedes(each.interval, skew)
     ]
-    left = set(versions - {each.version for each in ended})
+    left = {*versions} - {each.version for each in ended}
     for creation in mine:
         gone = any(
             each.version == creation.version and creation.interval.precedes(each.interval, skew) for each in ended

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -70,8 +71,6 @@ _EVENTS_AT_A_TIME: Final = 100_000
 IDS_A_QUERY: Final = 10_000
 _MOST_NAMES: Final = 1_000
 """Names in a condition. With thousands a query takes seconds, and with more than 20,000 DataFusion crashes."""
-_NO_VERSIONS: Mapping[EntityId, tuple[str, ...]] = {}
-_NO_JOURNALS: Mapping[str, str] = {}
 
 
 class DeltaLedger:
@@ -166,7 +165,7 @@ class DeltaLedger:
 
         Each page is read when it is asked for, as the ledger is then.
         """
-        return self._pages(_is_in(states))
+        return read_pages(self._tables, self._queries, _is_in(states))
 
     def lives(self, states: Collection[State]) -> list[Life]:
         """Return the lives in one of those states, by entity and number."""
@@ -180,7 +179,7 @@ class DeltaLedger:
         """Yield the lives that hold a grant, or may get one without a new event or a person, as `pages`."""
         ended = quoted(State.CLOSED.value, State.UNCONFIRMED.value)
         unowned = f"state = {quoted(State.KNOWN.value)} AND creator IS NULL"
-        return self._pages(f"state NOT IN ({ended}) AND NOT ({unowned})")
+        return read_pages(self._tables, self._queries, f"state NOT IN ({ended}) AND NOT ({unowned})")
 
     def find_lives(
         self, *, entities: Collection[EntityId] = (), states: Collection[State] = (), creators: Collection[str] = ()
@@ -239,8 +238,8 @@ class DeltaLedger:
         self,
         taken: int,
         entities: Iterable[EntityId],
-        versions: Mapping[EntityId, tuple[str, ...]] = _NO_VERSIONS,
-        journals: Mapping[str, str] = _NO_JOURNALS,
+        versions: Mapping[EntityId, tuple[str, ...]] = MappingProxyType({}),
+        journals: Mapping[str, str] = MappingProxyType({}),
     ) -> int:
         """Enter an inventory: entities without an open life become known; return how many. All events are folded again.
 
@@ -325,9 +324,6 @@ class DeltaLedger:
                     yield batch.set_column(place, CHANGES.field(place), sequence)
 
         self._tables.write_at_once("changes", numbered())
-
-    def _pages(self, condition: str) -> Iterator[list[Life]]:
-        return read_pages(self._tables, self._queries, condition)
 
     def _lives(self, condition: str, entities: Collection[EntityId] = ()) -> list[Life]:
         return list(chain.from_iterable(read_pages(self._tables, self._queries, condition, entities)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.inventory import MARGIN
-from spark_sync.ledger.absence import Absence, Absences, Listed, absences_of, counts, is_doubtful
+from spark_sync.ledger.absence import Absence, Absences, absences_of, counts, is_doubtful
 from spark_sync.ledger.event import EntityEvent, Outcome, Position
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.grant_terms import NO_ACCESS_TO_TYPE
@@ -111,8 +111,7 @@ class _EntityFold:
     ) -> _EntityFold:
         evidence = evidence_of(entity, events, settings)
         listed = next((life for life in reversed(lives) if life.source in NOT_BY_REQUEST), None)
-        versions = None if listed is None else Listed(listed.begun.time, _versions(listed))
-        absences = absences_of(entity, evidence, settings, versions)
+        absences = absences_of(entity, evidence, settings, listed)
         return cls(entity, evidence, absences, settings, bool(lives) and _is_provisional(lives[-1]))
 
     def begun(self, number: int, before: Sequence[Life]) -> Life | None:
@@ -390,7 +389,3 @@ class _EntityFold:
 def _is_provisional(life: Life) -> bool:
     """Return whether a life was contested from its beginning, so that it never had a grant."""
     return life.state is State.CONTESTED and life.is_open and not life.former and life.source not in NOT_BY_REQUEST
-
-
-def _versions(life: Life) -> frozenset[str] | None:
-    return None if life.versions is None else frozenset(life.versions)

@@ -5,7 +5,6 @@ A part is read by one query of lives and one of events; its histories are folded
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -16,11 +15,11 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types
-from spark_sync.ledger.event import ChangeKind, EntityEvent
+from ranger_cdap.keyed import grouped
+from spark_sync.ledger.event import ChangeKind
 from spark_sync.ledger.ledger import History
 from spark_sync.ledger.ledger_queries import quoted
 from spark_sync.ledger.ledger_rows import Row, event_of, life_of
-from spark_sync.ledger.life import Life
 from spark_sync.ledger.matching import concerns
 
 BELOW: Final[Mapping[str, tuple[str, ...]]] = {
@@ -101,16 +100,12 @@ def concerns_others() -> str:
 
 def histories(part: HistoryPart) -> Iterator[History]:
     """Yield the history of each entity of a part."""
-    lives: dict[EntityId, list[Life]] = defaultdict(list)
-    for life in map(life_of, _rows(part.lives)):
-        lives[life.entity].append(life)
-    by_place: dict[EntityId, list[EntityEvent]] = defaultdict(list)
-    for event in map(event_of, _rows(part.events)):
-        by_place[event.entity].append(event)
+    lives = grouped((life.entity, life) for life in map(life_of, _rows(part.lives)))
+    by_place = grouped((event.entity, event) for event in map(event_of, _rows(part.events)))
     for entity in part.entities:
         places = (entity.ancestor(type_) for type_ in entity_type(entity.type).path)
         told = (event for place in places if place in by_place for event in by_place[place])
-        yield History(entity, tuple(event for event in told if concerns(entity, event)), tuple(lives[entity]))
+        yield History(entity, tuple(event for event in told if concerns(entity, event)), tuple(lives.get(entity, ())))
 
 
 def _is_one_of(batch: pa.RecordBatch, entities: Iterable[EntityId]) -> pa.BooleanArray:

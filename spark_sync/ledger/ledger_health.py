@@ -15,9 +15,10 @@ from ranger_cdap.config import Location
 from ranger_cdap.doctor.finding import Finding, failed, skipped, well
 from ranger_cdap.errors import LedgerLost, LedgerSpoiled
 from ranger_cdap.store import entries, is_there, open_file
+from spark_sync.ledger.ledger_version import TableVersion
 
 _TABLES: Final = ("changes", "ledger", "events", "baseline", "files", "notes")
-_LOG: Final = "_delta_log"
+LOG: Final = "_delta_log"
 _LAST_VERSIONS: Final = "SELECT value FROM t WHERE name = 'versions' ORDER BY sequence DESC LIMIT 1"
 _ROWS_A_BATCH: Final = 20_000
 _LONGEST_REASON: Final = 200
@@ -25,13 +26,6 @@ _ARROW: Final = re.compile(r"\x1b\[[0-9;]*m|↳")
 _AWAY: Final = re.compile(r"(.* -> )?Generic \w+ error")
 _COMMIT: Final = re.compile(r".*\.json")
 _COMMIT_OR_CHECKPOINT: Final = re.compile(r".*\.json|.*\.checkpoint.*\.parquet")
-
-
-class _LastVersion(msgspec.Struct):
-    """The id and version of a table after the last run."""
-
-    id: str
-    version: int
 
 
 def examine_ledger(state: Location) -> Iterator[Finding]:
@@ -59,7 +53,7 @@ def _examine(check: str, state: Location) -> Iterator[Finding]:
     spoiled = list(spoiled_files(state))
     yield from (failed(check, each, LedgerSpoiled.remedy) for each in spoiled)
     last = () if spoiled else _rows(state / "notes", _LAST_VERSIONS)
-    marks = {k: v for (text,) in last for k, v in msgspec.json.decode(text, type=dict[str, _LastVersion]).items()}
+    marks = {k: v for (text,) in last for k, v in msgspec.json.decode(text, type=dict[str, TableVersion]).items()}
     lost = {name for name, mark in marks.items() if not _is_of_last_run(state / name, mark)}
     # Without `files` everything is read again, which is how a person asks for it.
     lost |= {name for name in _TABLES if name != "files" and not _is_table(state / name)}
@@ -132,8 +126,8 @@ def reason_of(error: Exception) -> str:
 
 
 def _log(directory: Location, names: re.Pattern[str]) -> list[tuple[Location, int | None]]:
-    found = entries(directory / _LOG)
-    return [(directory / _LOG / each.name, each.size) for each in found if names.fullmatch(each.name)]
+    found = entries(directory / LOG)
+    return [(directory / LOG / each.name, each.size) for each in found if names.fullmatch(each.name)]
 
 
 def _files(directory: Location) -> Iterator[tuple[Location, int | None, int | None]]:
@@ -142,7 +136,7 @@ def _files(directory: Location) -> Iterator[tuple[Location, int | None, int | No
     from deltalake import DeltaTable
 
     yield from ((path, size, size) for path, size in _log(directory, _COMMIT_OR_CHECKPOINT))
-    yield directory / _LOG, 1, 1  # what is spoiled if there is no table
+    yield directory / LOG, 1, 1  # what is spoiled if there is no table
     table, there = DeltaTable(str(directory)), {each.name: each.size for each in entries(directory)}
     for file in pa.table(table.get_add_actions(flatten=True)).to_pylist():
         yield directory / file["path"], there.get(file["path"]), file["size_bytes"]
@@ -171,7 +165,7 @@ def _read(path: Location) -> None:
     """
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-    if str(path).endswith(_LOG):
+    if str(path).endswith(LOG):
         return
     with open_file(path) as file:
         if str(path).endswith(".parquet"):
@@ -215,7 +209,7 @@ def _is_table(directory: Location) -> bool:
     return DeltaTable.is_deltatable(str(directory))
 
 
-def _is_of_last_run(directory: Location, mark: _LastVersion) -> bool:
+def _is_of_last_run(directory: Location, mark: TableVersion) -> bool:
     from deltalake import DeltaTable
 
     if not _is_table(directory):

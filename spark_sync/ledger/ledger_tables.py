@@ -20,7 +20,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from ranger_cdap.config import Location, StoreUrl
 from ranger_cdap.errors import LeaseHeld, LedgerSpoiled, SyncError
 from spark_sync.ledger.lease import Lease
-from spark_sync.ledger.ledger_health import reason_of, spoiled_files
+from spark_sync.ledger.ledger_health import LOG, reason_of, spoiled_files
 from spark_sync.ledger.ledger_rows import BASELINE, CHANGES, EVENTS, FILES, LIVES, NOTES, Row
 from spark_sync.ledger.ledger_version import TableVersion
 
@@ -38,7 +38,6 @@ _CONFIGURATION: Final = {"delta.logRetentionDuration": "interval 7 days"}
 _COMPRESSION: Final = WriterProperties(compression="GZIP", max_row_group_size=50_000)
 """The only compression of Parquet with checksums: flipped bytes are an error, and never the name of another user."""
 _PACKED: Final = pa.ipc.IpcWriteOptions(compression="zstd")
-_COMMITS: Final = "_delta_log"
 _SMALL_FILE: Final = 4_000_000
 """Bytes up to which files are put together."""
 _FENCE: Final = "ranger-cdap-fence"
@@ -239,7 +238,7 @@ class LedgerTables:
         if isinstance(self._directory, StoreUrl):
             return
         for name, table in self._tables.items():
-            log = self._directory / name / _COMMITS
+            log = self._directory / name / LOG
             found, seen = log.stat(), self._seen.get(name)
             if seen is None or found.st_mtime_ns != seen.changed:
                 same = seen is None or (found.st_ino == seen.inode and _stamp(log, seen.version) == seen.commit)
@@ -290,10 +289,8 @@ def _errors(directory: Location) -> Iterator[None]:
         yield
     except CommitFailedError as e:
         raise LeaseHeld(f"another run writes the ledger in `{directory}`; this one stops, and the next goes on") from e
-    except (DeltaError, pa.ArrowException, OSError) as e:
-        raise _failed(directory, e) from e
     except Exception as e:
-        if type(e) is not Exception:
+        if type(e) is not Exception and not isinstance(e, DeltaError | pa.ArrowException | OSError):
             raise
         raise _failed(directory, e) from e
 

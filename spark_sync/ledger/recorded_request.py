@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ranger_cdap.keyed import grouped
 from spark_sync.ledger.event import NEVER, ChangeKind, EntityEvent, Outcome
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.refusal import Deletion, Refusals
@@ -39,9 +40,7 @@ def match_checks(
     checks: Sequence[EntityEvent], requests: Sequence[EntityEvent], settings: FoldSettings
 ) -> tuple[list[RecordedRequest], list[EntityEvent], list[EntityEvent]]:
     """Return requests with a check (journalled or claimed by a record), checks without a record, and other requests."""
-    journalled: dict[str, EntityEvent] = {}
-    for check in checks:
-        journalled.setdefault(check.check, check)
+    journalled = {name: first for name, (first, *_) in grouped((check.check, check) for check in checks).items()}
     recorded: dict[str, list[EntityEvent]] = {}
     forged: list[RecordedRequest] = []
     unchecked: list[EntityEvent] = []

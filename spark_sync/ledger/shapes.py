@@ -23,6 +23,7 @@ from ranger_cdap.cdap.creations import load_creations
 from ranger_cdap.cdap.entity import EntityId, entity_type
 from ranger_cdap.cdap.inventory import MARGIN
 from ranger_cdap.errors import SyncError
+from ranger_cdap.keyed import grouped
 from spark_sync.ledger.event import NEVER, ChangeKind, Outcome, Stage
 from spark_sync.ledger.fold_settings import FoldSettings
 from spark_sync.ledger.histories import BELOW, HistoryPart, histories
@@ -97,18 +98,17 @@ def fold_part(
     samples = {str(each.entity) for alike in found for each in alike[::SAMPLED]}
     folded = by_themselves([*alone, *(each.entity for alike in found for each in alike[::SAMPLED])])
     is_sample = pc.is_in(folded["entity"], value_set=pa.array(samples, pa.string()))
-    expected = defaultdict[str, list[Row]](list)
-    for row in folded.filter(is_sample).to_pylist():
-        expected[row["entity"]].append(row)
+    expected = grouped((row["entity"], row) for row in folded.filter(is_sample).to_pylist())
     batches = [folded.filter(pc.invert(is_sample))]
     for alike in found:
-        stamps = [shapes.stamp(row, alike[0]) for row in expected[str(alike[0].entity)]]
+        stamps = [shapes.stamp(row, alike[0]) for row in expected.get(str(alike[0].entity), ())]
         if None in stamps:
             batches.append(by_themselves([each.entity for each in alike]))
             continue
         stamped = [shapes.stamped(instance, stamp, alike) for stamp in stamps if stamp]
         again = sorted((row for batch in stamped for row in batch[::SAMPLED].to_pylist()), key=_key_of)
-        if again != sorted(chain.from_iterable(expected[str(each.entity)] for each in alike[::SAMPLED]), key=_key_of):
+        wanted = chain.from_iterable(expected.get(str(each.entity), ()) for each in alike[::SAMPLED])
+        if again != sorted(wanted, key=_key_of):
             raise SyncError(
                 f"the fold decides `{alike[0].entity}` and one with an equal history differently; report it"
             )
@@ -183,9 +183,7 @@ class _Shapes:
                 above[type_, tuple(parts)].append(row)
             *token, started, ended = token
             tokens.append(known.setdefault((type_, *token, started == ended), len(known)))
-        lives = defaultdict[str, list[int]](list)
-        for row, name in enumerate(self.lives["entity"]):
-            lives[name].append(row)
+        lives = grouped((name, row) for row, name in enumerate(self.lives["entity"]))
         found = defaultdict[Any, list[_Shaped]](list)
         for entity in self.entities:
             rows, path = list(own.get(name := str(entity), ())), entity_type(entity.type).path

@@ -20,13 +20,10 @@ from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.errors import CdapError, CdapNotFound, CdapUnreachable
 from spark_sync.reconcile.confirmation import CdapAnswer
 from spark_sync.reconcile.evaluation_client import MayGet
-from spark_sync.reconcile.inventory import fill_path
+from spark_sync.reconcile.inventory import ALWAYS_THERE, fill_path
 from spark_sync.sources.cdap_http import CdapHttp
 
 logger = logging.getLogger(__name__)
-
-ALWAYS_THERE: Final = EntityId("namespace", ("default",))
-"""The namespace that every CDAP has."""
 
 MOST_FAILURES: Final = 5
 """Missing answers after which the rest of a round is left for the next one."""

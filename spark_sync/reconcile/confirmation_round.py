@@ -176,7 +176,3 @@ def _look(settings: Settings, entities: Sequence[EntityId]) -> dict[EntityId, Cd
 
 def _why(life: Life) -> str:
     return f"{life.number} {life.state} {life.reason} {','.join(life.candidates)}"
-
-
-def _pause(times: int) -> int:
-    return min(LONGEST_PAUSE, FIRST_PAUSE << min(times - 1, 10))

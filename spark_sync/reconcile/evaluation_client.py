@@ -43,10 +43,11 @@ class EvaluationClient:
 
     def may_get(self, entity: EntityId) -> bool:
         """Return true if the account may get the entity and all its ancestors; false without an answer."""
+        _, *way = entity_type(entity.type).path
         question = EvaluationsRequest(
             subject=AuthZenEntity(type="user", id=self._user),
             context={"serviceName": self._service},
-            evaluations=[self._evaluation(each) for each in _way_to(entity)],
+            evaluations=[self._evaluation(each) for each in map(entity.ancestor, way) if each],
         )
         try:
             found = self._client.ask(evaluations(question)).evaluations
@@ -70,10 +71,3 @@ class EvaluationClient:
 
 
 MayGet = Callable[[EntityId], bool]
-
-
-def _way_to(entity: EntityId) -> list[EntityId]:
-    way = [entity]
-    while (parent := way[0].parent) is not None and parent.type != "instance":
-        way.insert(0, parent)
-    return way

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -27,7 +27,8 @@ from spark_sync.sources.cdap_http import CdapHttp
 
 _PAGE: Final = 1000
 _SYSTEM: Final = "system"
-_ALWAYS_THERE: Final = "default"
+ALWAYS_THERE: Final = EntityId("namespace", ("default",))
+"""The namespace that every CDAP has."""
 _VARIABLE: Final = re.compile(r"\{([a-z_]+)\}")
 
 Progress = Callable[[str], None]
@@ -69,7 +70,9 @@ def take_inventory(
         ]
         found[listing.entity] = list(dict.fromkeys(entity for entity, _ in rows))
         if listing.versions and not any(row.latest_only for _, row in rows):
-            versions |= _versions(rows)
+            named = grouped_once((entity, row.version) for entity, row in rows)
+            # Of an entity whose rows do not all name one, they are unknown.
+            versions |= {entity: tuple(sorted(all_)) for entity, all_ in named.items() if "" not in all_}
         if listing.entity == "namespace":
             found["namespace"] = _all_namespaces(cdap, found["namespace"])
     if programs:
@@ -169,12 +172,6 @@ def _rows_in(answer: Any, listing: Listing, path: str) -> Iterator[_ListedEntity
         )
 
 
-def _versions(rows: Iterable[tuple[EntityId, _ListedEntity]]) -> dict[EntityId, tuple[str, ...]]:
-    """Return all versions of each entity whose rows all name one."""
-    found = grouped_once((entity, row.version) for entity, row in rows)
-    return {entity: tuple(sorted(versions)) for entity, versions in found.items() if "" not in versions}
-
-
 def _programs(cdap: CdapHttp, namespace: EntityId) -> Iterator[EntityId]:
     for kind, uri in _table()["programs"].items():
         path = fill_path(uri, namespace)
@@ -202,10 +199,10 @@ def _entity(type_name: str, parent: EntityId | None, name: str) -> EntityId:
 
 def _all_namespaces(cdap: CdapHttp, namespaces: list[EntityId]) -> list[EntityId]:
     """Return the namespaces of users. Every CDAP has `default`; an account that cannot see it cannot see everything."""
-    if EntityId("namespace", (_ALWAYS_THERE,)) not in namespaces:
+    if ALWAYS_THERE not in namespaces:
         raise CdapError(
-            f"the account cannot see the namespace `{_ALWAYS_THERE}` of CDAP at `{cdap.url}`, so the inventory would "
-            "be incomplete; use an account that may read everything"
+            f"the account cannot see the namespace `{ALWAYS_THERE.namespace}` of CDAP at `{cdap.url}`, so the inventory"
+            " would be incomplete; use an account that may read everything"
         )
     return [namespace for namespace in namespaces if namespace.parts != (_SYSTEM,)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from ranger_cdap.authz.access_review import reviewed
 from ranger_cdap.authz.policy_index import PolicyIndex
@@ -86,9 +86,5 @@ def _answer(
 @lru_cache(maxsize=1)
 def _dependences(sent: SentPolicies) -> Dependences:
     """Return the finder of what answers depend on; a process keeps the last one."""
-
-    @cache
-    def index() -> PolicyIndex:
-        return PolicyIndex.of(sent.documents)
-
+    index = cache(partial(PolicyIndex.of, sent.documents))
     return Dependences(compiled(sent), lambda policy_id: index().tagged(policy_id))

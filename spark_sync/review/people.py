@@ -56,11 +56,10 @@ def read_users(path: Path) -> dict[str, frozenset[str]]:
         reason = e.strerror if isinstance(e, OSError) and e.strerror else type(e).__name__
         raise InvalidInput(f"the users in `{path}` cannot be read: {reason}") from None
     users: dict[str, frozenset[str]] = {}
-    read = _described if path.suffix == ".jsonl" else _plain
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        name, groups = read(path, number, line)
+        name, groups = _described(path, number, line) if path.suffix == ".jsonl" else (line.strip(), frozenset[str]())
         users[name] = users.get(name, frozenset()) | groups
     if not users:
         raise InvalidInput(f"`{path}` lists no users, so there is nothing to review")
@@ -106,10 +105,6 @@ def people(
     if refused := [one for one in found if one.refused]:
         raise InvalidInput(f"nothing is known of `{refused[0].user}`: {refused[0].refused}")
     return tuple(ReviewedUser(one.user, one.groups, one.known) for one in found)
-
-
-def _plain(_path: Path, _number: int, line: str) -> tuple[str, frozenset[str]]:
-    return line.strip(), frozenset()
 
 
 def _described(path: Path, number: int, line: str) -> tuple[str, frozenset[str]]:

@@ -108,7 +108,7 @@ def _read_exactly(found: re.Match[str], settings: SourceSettings) -> LineReading
             parts = tuple(names[level] for level in row.entity.path[1:])
             # The text that `canonical` makes of the fields read.
             id_ = hashlib.sha256(f"{head}}}".encode()).hexdigest()
-            events.append(_event_of(row, parts, user, int(time), int(time), id_, settings))
+            events.append(_event(row, parts, user, int(time), int(time), id_, settings))
     return LineReading(None, tuple(events))
 
 
@@ -124,7 +124,7 @@ def read_strictly(line: str, settings: SourceSettings) -> LineReading:
         if rows is None:  # most messages: they create and delete nothing
             return _NOTHING
         events = tuple(
-            _event(row, _parts(row, details), message.user, message.time, message.time, found, settings)
+            _event(row, _parts(row, details), message.user, message.time, message.time, _id(found), settings)
             for row in rows
             if kind in row.entity.cdap_names and found["version"] in row.versions
         )
@@ -167,21 +167,12 @@ def _parts(row: AuditRow, details: Mapping[str, Any]) -> tuple[str, ...]:
     return texts
 
 
+def _id(found: Mapping[str, Any]) -> str:
+    """Return a hash of the fields read: messages have no id, and a repeated one is the same event."""
+    return hashlib.sha256(canonical({name: found[name] for name in _READ if name in found})).hexdigest()
+
+
 def _event(
-    row: AuditRow,
-    parts: tuple[str, ...],
-    user: str,
-    started: int,
-    ended: int,
-    found: Mapping[str, Any],
-    settings: SourceSettings,
-) -> EntityEvent:
-    # Messages have no id; a hash of the fields read makes a repeated message the same event.
-    read = {name: found[name] for name in _READ if name in found}
-    return _event_of(row, parts, user, started, ended, hashlib.sha256(canonical(read)).hexdigest(), settings)
-
-
-def _event_of(
     row: AuditRow, parts: tuple[str, ...], user: str, started: int, ended: int, id_: str, settings: SourceSettings
 ) -> EntityEvent:
     return EntityEvent(
@@ -231,7 +222,7 @@ def _salvaged(found: Mapping[str, Any], settings: SourceSettings) -> list[Entity
     for row in rows.values():
         with suppress(BadLine):
             if kind in row.entity.cdap_names:
-                events.append(_event(row, _parts(row, details), name, started, ended, found, settings))
+                events.append(_event(row, _parts(row, details), name, started, ended, _id(found), settings))
     return events
 
 

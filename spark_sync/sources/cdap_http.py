@@ -45,7 +45,8 @@ class CdapHttp(Closing):
         attempts: int = 3,
     ) -> None:
         self.url = checked_address(url, setting, network.plain_hosts)
-        self._attempts = attempts
+        retrying = stamina.retry(on=CdapUnreachable, attempts=attempts, timeout=None, wait_initial=0.2, wait_max=5.0)
+        self._call = retrying(self._send)
         tls = TlsFiles(network.ca_file)
         self._exchange = Exchange(tls, read_timeout=read_timeout)
         if token_file is not None:
@@ -77,7 +78,7 @@ class CdapHttp(Closing):
         """
         return self._call("POST", path, body=body, headers={"Content-Type": content_type})
 
-    def _call(
+    def _send(
         self,
         method: str,
         path: str,
@@ -85,16 +86,6 @@ class CdapHttp(Closing):
         query: dict[str, str] | None = None,
         body: bytes | None = None,
         headers: dict[str, str] | None = None,
-    ) -> bytes:
-        for attempt in stamina.retry_context(
-            on=CdapUnreachable, attempts=self._attempts, timeout=None, wait_initial=0.2, wait_max=5.0
-        ):
-            with attempt:
-                return self._send(method, path, query, body, headers)
-        raise AssertionError("the last attempt returns or raises")
-
-    def _send(
-        self, method: str, path: str, query: dict[str, str] | None, body: bytes | None, headers: dict[str, str] | None
     ) -> bytes:
         try:
             response = self._exchange.ask(

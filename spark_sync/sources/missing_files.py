@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from typing import Final
 
 from ranger_cdap.config import SourceSettings
-from ranger_cdap.errors import SyncError, reason
+from ranger_cdap.disk import os_errors_as
+from ranger_cdap.errors import SyncError
 from ranger_cdap.wire.event_names import absolute, event_name, gone_files, missing_in, names_in
 from ranger_cdap.wire.watermark import Watermark
 from spark_sync.ledger.ledger_version import lost
 from spark_sync.sources.service_watermarks import watermark_file
+
+_UNREADABLE: Final = "`{0.path}` of source `{0.name}` cannot be read"
 
 
 def check_files(source: SourceSettings, mark: Watermark | None, read: AbstractSet[str]) -> None:
@@ -26,7 +28,7 @@ def check_files(source: SourceSettings, mark: Watermark | None, read: AbstractSe
     file = watermark_file(source)
     if mark is None or file is None:
         return
-    with _errors(source):
+    with os_errors_as(SyncError, _UNREADABLE.format(source)):
         missing = missing_in(file.parent, read, mark.newest)
     if missing:
         raise lost(
@@ -44,14 +46,6 @@ def gone_as_read(source: SourceSettings, mark: Watermark | None) -> str | None:
     file = watermark_file(source)
     if mark is None or file is None:
         return None
-    with _errors(source):
+    with os_errors_as(SyncError, _UNREADABLE.format(source)):
         gone = gone_files(names_in(file.parent), mark.newest)
     return f"{absolute(file.parent)}/{event_name(max(gone, default=0), 0)}"
-
-
-@contextmanager
-def _errors(source: SourceSettings) -> Iterator[None]:
-    try:
-        yield
-    except OSError as e:
-        raise SyncError(f"`{source.path}` of source `{source.name}` cannot be read: {reason(e)}") from e

@@ -23,13 +23,13 @@ UNREADABLE: Final = Watermark(v=1, service="", watermark=0, records=None)
 PATIENCE: Final = 5.0
 """Seconds to wait for a watermark later than now; it is renewed each second."""
 
-_KIND: Final = "data-plane"
-_NAME_NO_SENDER: Final = frozenset({_KIND, "audit", "audit-kafka", "audit-messaging"})
+KIND: Final = "data-plane"
+NAME_NO_SENDER: Final = frozenset({KIND, "audit", "audit-kafka", "audit-messaging"})
 """Kinds whose records and messages name the user of the check, never the sender of a request run as another user."""
 
 _POLL: Final = 0.1
 _RENEWALS: Final = 2
-_PATTERN: Final = re.compile(r"[*?\[{\\]")
+PATTERN: Final = re.compile(r"[*?\[{\\]")
 _LARGEST: Final = 4096
 
 
@@ -57,7 +57,7 @@ class Horizons:
 
 def journalled_sources(sources: Iterable[SourceSettings]) -> list[SourceSettings]:
     """Return the sources that read files of a decision service."""
-    return [source for source in sources if source.kind == _KIND]
+    return [source for source in sources if source.kind == KIND]
 
 
 def read(sources: Iterable[SourceSettings]) -> dict[str, Watermark]:
@@ -71,7 +71,7 @@ def watermark_file(source: SourceSettings) -> Path | None:
     path = source.path
     if not isinstance(path, Path):
         return None
-    patterns = [part for part in path.parts if _PATTERN.search(part)]
+    patterns = [part for part in path.parts if PATTERN.search(part)]
     if not patterns:
         return path / WATERMARK
     return path.parent / WATERMARK if patterns == [path.name] else None
@@ -107,7 +107,7 @@ def horizons(
         },
         held=over,
         until=held,
-        named_elsewhere=any(source.kind not in _NAME_NO_SENDER for source in configured),
+        named_elsewhere=any(source.kind not in NAME_NO_SENDER for source in configured),
         latest=now + MOST_AHEAD,
         silent=tuple(name for name in names if marks[name] < held),
         ahead=ahead,

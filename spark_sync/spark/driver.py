@@ -10,25 +10,24 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Final, Self, TextIO, TypeVar
+from typing import Final, Self, TextIO
 
 from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from spark_sync.spark.scratch import LOCATION, Scratch
+from spark_sync.tasks import in_another_thread
 
 _GOODBYE = 15.0  # seconds the process has to end on its own
 _REST = 5.0  # seconds for the last of its messages, if it leaves processes behind that hold them open
 _REMARK: Final = b"WARNING: "  # Java's own, of modules and methods; what goes wrong in Spark has a time and a level
 _STARTED: Final = b"\0started\n"  # in the order of the messages, so that none before it counts as a later one
 UMASK = 0o077
-
-_T = TypeVar("_T")
 
 
 @contextmanager
@@ -136,6 +135,7 @@ def _launched(conf: SparkConf, popen: Mapping[str, object]) -> JavaGateway:
 
     PySpark holds no reference to the process before it has started: after a Ctrl-C it would be orphaned.
     """
+    # Ctrl-C interrupts the main thread, so not the start.
     started: Future[JavaGateway] = in_another_thread(partial(launch_gateway, conf, popen), "start of Spark's driver")
     try:
         return started.result()
@@ -143,20 +143,6 @@ def _launched(conf: SparkConf, popen: Mapping[str, object]) -> JavaGateway:
         with suppress(Exception):
             _end(started.result(_GOODBYE).proc, goodbye=0.0)
         raise
-
-
-def in_another_thread(start: Callable[[], _T], name: str) -> Future[_T]:
-    """Begin in another thread, which does not keep Python from ending; the main one has the handler of Ctrl-C."""
-    started: Future[_T] = Future()
-
-    def run() -> None:
-        try:
-            started.set_result(start())
-        except BaseException as e:
-            started.set_exception(e)
-
-    threading.Thread(target=run, name=name, daemon=True).start()
-    return started
 
 
 def _end(process: subprocess.Popen[bytes], goodbye: float) -> None:

@@ -25,6 +25,7 @@ from spark_sync.spark.spark_security import (
     serve_no_directory,
 )
 from spark_sync.spark.submission import LOCAL_MASTER, driver_settings, is_submitted
+from spark_sync.tasks import in_another_thread
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,7 +82,7 @@ def spark_session(settings: SyncSettings, *, master: str = LOCAL_MASTER) -> Iter
 @contextmanager
 def _session(settings: SyncSettings, master: str) -> Iterator[SparkSession]:
     from spark_sync.sources.registry import packages
-    from spark_sync.spark.driver import driver_process, in_another_thread
+    from spark_sync.spark.driver import driver_process
     from spark_sync.spark.scratch import scratch
 
     configuration = dict(CONFIGURATION)

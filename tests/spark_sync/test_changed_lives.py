@@ -36,7 +36,7 @@ def test_many_lives_are_a_tenth_of_what_a_list_would_be() -> None:
     for kept in (list[Life](), PackedLives()):
         tracemalloc.start()
         for one in datasets(20_000):
-            kept.append(replace(one, event=f"{one.entity}")) if isinstance(kept, list) else kept.add(one)
+            kept.append(replace(one, event=f"{one.entity}")) if isinstance(kept, list) else kept.extend([one])
         sizes.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
     assert sizes[1] < sizes[0] / 10, sizes

@@ -106,9 +106,9 @@ def test_where_nothing_is_wrong_nothing_is_said(tmp_path: Path) -> None:
     settings = settings_in(GOOD + SOURCE.format(kind="audit", path="."))
     check_run(settings)
     for check in (check_ledger, check_reading):
-        check(settings.sync.state_dir)
+        assert check(settings) is settings
     with lease(tmp_path / "state"):
-        check_reading(settings.sync.state_dir)
+        check_reading(settings)
 
 
 def test_a_dry_run_needs_no_account() -> None:

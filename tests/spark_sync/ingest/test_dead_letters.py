@@ -31,7 +31,7 @@ def test_letters_are_appended_and_counted(tmp_path: Path) -> None:
     assert write_dead_letters([], tmp_path) == 0
     assert not (tmp_path / DEAD_LETTERS).exists()
     assert write_dead_letters([letter(1), letter(2)], tmp_path) == 2
-    assert write_dead_letters(iter([letter(3, lines=70)]), tmp_path) == 70
+    assert write_dead_letters((letter(3, lines=70),), tmp_path) == 70
     assert written(tmp_path) == [letter(1), letter(2), letter(3, lines=70)]
     assert rejected_lines(tmp_path) == 72
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ranger_cdap.testing.admin.model.documents import read_document
-from ranger_cdap.testing.admin.model.responses import Refusal, T, empty, found, not_found, not_found_by_id
+from ranger_cdap.testing.admin.model.responses import Refusal, ServerResponse, T, found, not_found, not_found_by_id
 from ranger_cdap.testing.admin.store.principals import Login
 from ranger_cdap.testing.admin.store.sql_tables import Records
 from ranger_cdap.testing.admin.store.tables import Tables
@@ -46,11 +46,13 @@ class AdminCall:
         """Decode the body; raises `Refusal` as `read_document` does."""
         return read_document(self.body, kind, f"org.apache.ranger.plugin.model.{java_class}")
 
-    def of_path(self, records: Records[T]) -> T:
-        """Return the record with the name or id in the path; raises `Refusal` 404 if there is none."""
+    def of_path(self, records: Records[T], unknown: Callable[[str], Refusal] | None = None) -> T:
+        """Return the record with the name or id in the path; raises `Refusal` if there is none: `unknown`, or 404."""
         if "name" in self.path:
-            return found(records.by_name(self.path["name"]), not_found())
-        return found(records.by_id(self.path_id()), not_found_by_id(self.path_id()))
+            name = self.path["name"]
+            return found(records.by_name(name), unknown(name) if unknown else not_found())
+        number = self.path_id()
+        return found(records.by_id(number), unknown(self.path["id"]) if unknown else not_found_by_id(number))
 
     def path_id(self) -> int:
         """Return the `{id}` of the path.
@@ -78,5 +80,5 @@ class AdminCall:
 def _number(text: str) -> int:
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 19 or int(digits) > _MAX_LONG:
-        raise Refusal(empty(404))
+        raise Refusal(ServerResponse(404))
     return int(text)

@@ -25,7 +25,6 @@ from ranger_cdap.testing.admin.model.responses import (
     SESSION_TIMEOUT,
     Refusal,
     ServerResponse,
-    empty,
     page,
     refuse,
 )
@@ -90,7 +89,7 @@ class _ServerState:
     def handle(self, row: Row, caller: Login, request: Request, body: bytes) -> ServerResponse:
         """Run the handler in one transaction and return its response."""
         if row.handler is None:
-            return empty(404)
+            return ServerResponse(404)
         try:
             with self._store.transaction() as tables:
                 query = dict(request.query_params)
@@ -103,7 +102,7 @@ class _ServerState:
         """Return 404 or 405 without a body; unauthenticated callers learn nothing about paths."""
         status = error.status_code if isinstance(error, HTTPException) else 404
         caller = await run_in_threadpool(self.sign_in, request)
-        return _to_http(caller if isinstance(caller, ServerResponse) else empty(status))
+        return _to_http(caller if isinstance(caller, ServerResponse) else ServerResponse(status))
 
 
 def _endpoint(row: Row, state: _ServerState) -> Callable[[Request], Awaitable[Response]]:
@@ -113,7 +112,7 @@ def _endpoint(row: Row, state: _ServerState) -> Callable[[Request], Awaitable[Re
             return _to_http(caller)
         body = await _body(request)
         if body is None:
-            return _to_http(empty(413), close=True)
+            return _to_http(ServerResponse(413), close=True)
         return _to_http(await run_in_threadpool(state.handle, row, caller, request, body))
 
     return endpoint

@@ -10,7 +10,6 @@ from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.model.documents import AdminServiceDef
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
-    empty,
     json_response,
     refuse,
     refuse_because,
@@ -110,7 +109,7 @@ def delete_definition(call: AdminCall) -> ServerResponse:
         )
     call.tables.definitions.delete(stored.stamp.id, call.now)
     refresh_tag_definition(call.tables, call.now)
-    return empty(204)
+    return ServerResponse(204)
 
 
 def refresh_tag_definition(tables: Tables, now: int) -> None:

@@ -19,7 +19,6 @@ from ranger_cdap.testing.admin.api.rights import (
 from ranger_cdap.testing.admin.model.documents import AdminPolicy, to_json_object
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
-    empty,
     found,
     json_response,
     refuse_because,
@@ -50,7 +49,7 @@ def download_policies(call: AdminCall) -> ServerResponse:
     # As in ServiceREST of 2.9.0: who forwards grants may download policies too, but not roles.
     service = _service(call, "policy", POLICY_DOWNLOAD, GRANTORS)
     if _has(call, service, "policy", "lastKnownVersion", service.policy_version):
-        return empty(304)
+        return ServerResponse(304)
     answer, tags = _heads(call, service)
     with_deltas = call.policy_deltas and call.flag("supportsPolicyDeltas")
     known = call.version("lastKnownVersion")
@@ -134,7 +133,7 @@ def download_roles(call: AdminCall) -> ServerResponse:
     service = _service(call, "UserGroupRoles", POLICY_DOWNLOAD)
     version, changed = call.tables.principals.counter(ROLES)
     if _has(call, service, "role", "lastKnownRoleVersion", version):
-        return empty(304)
+        return ServerResponse(304)
     answer: dict[str, Any] = {"serviceName": service.name, "roleVersion": version, "roleUpdateTime": changed}
     if roles := [role.to_json() for role in call.tables.principals.roles.all()]:
         answer["rangerRoles"] = roles
@@ -145,7 +144,7 @@ def download_tags(call: AdminCall) -> ServerResponse:
     """GET the tags of the service's resources, or 304."""
     service = _service(call, "tags", TAG_DOWNLOAD)
     if _has(call, service, "tag", "lastKnownVersion", service.tag_version):
-        return empty(304)
+        return ServerResponse(304)
     return json_response(
         {
             "op": "add_or_update",
@@ -164,7 +163,7 @@ def download_user_store(call: AdminCall) -> ServerResponse:
     service = _service(call, "UsersAndGroups", USER_STORE_DOWNLOAD)
     version, changed = call.tables.principals.counter(USER_STORE)
     if _has(call, service, "userstore", "lastKnownUserStoreVersion", version):
-        return empty(304)
+        return ServerResponse(304)
     users = call.tables.principals.users.all()
     answer: dict[str, Any] = {
         "serviceName": service.name,
@@ -186,7 +185,7 @@ def _has(call: AdminCall, service: StoredService, kind: str, parameter: str, ver
 
 
 def _service(call: AdminCall, what: str, *settings: str) -> StoredService:
-    service = found(call.tables.services.by_name(call.path["name"]), service_not_found(call.path["name"]))
+    service = call.of_path(call.tables.services, service_not_found)
     if not service.document.is_enabled:
         raise refuse_because("OPER_NOT_ALLOWED_FOR_STATE", "Unauthorized access.")
     require_download_right(call, service, settings, what)

@@ -8,7 +8,6 @@ from ranger_cdap.testing.admin.api.principals_in_use import remove_from_policies
 from ranger_cdap.testing.admin.model.documents import Group, GroupUser
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
-    empty,
     found,
     json_response,
     not_found_by_id,
@@ -55,15 +54,15 @@ def add_group_user(call: AdminCall) -> ServerResponse:
 
 def get_group(call: AdminCall) -> ServerResponse:
     """GET one by id or name; an unknown one is 400 here."""
-    return json_response(_of_path(call).to_json())
+    return json_response(call.of_path(call.tables.principals.groups, unknown).to_json())
 
 
 def delete_group(call: AdminCall) -> ServerResponse:
     """DELETE by id or name; refused while a role has the group as a member. Policies keep the rest of their items."""
-    stored = _of_path(call)
+    stored = call.of_path(call.tables.principals.groups, unknown)
     remove_from_policies(call, "groups", stored.document.name)
     call.tables.principals.groups.delete(stored.id, call.now)
-    return empty(204)
+    return ServerResponse(204)
 
 
 def list_group_users(call: AdminCall) -> ServerResponse:
@@ -82,7 +81,7 @@ def delete_group_user(call: AdminCall) -> ServerResponse:
     """DELETE a membership by id."""
     if not call.tables.principals.delete_member(call.path_id(), call.now):
         raise not_found_by_id(call.path_id())
-    return empty(204)
+    return ServerResponse(204)
 
 
 def _visible_members(call: AdminCall) -> list[StoredMember]:
@@ -92,9 +91,3 @@ def _visible_members(call: AdminCall) -> list[StoredMember]:
 
 def _group(call: AdminCall, name: str) -> StoredGroup:
     return found(call.tables.principals.groups.by_name(name), unknown(name))
-
-
-def _of_path(call: AdminCall) -> StoredGroup:
-    if "name" in call.path:
-        return _group(call, call.path["name"])
-    return found(call.tables.principals.groups.by_id(call.path_id()), unknown(call.path["id"]))

@@ -14,7 +14,6 @@ from ranger_cdap.testing.admin.api.rights import (
 from ranger_cdap.testing.admin.model.documents import AdminPolicy
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
-    empty,
     json_response,
     not_found,
     not_found_by_id,
@@ -38,11 +37,10 @@ def create_policy(call: AdminCall) -> ServerResponse:
 
 def update_policy(call: AdminCall) -> ServerResponse:
     """PUT by id, or by service and name. The body can have an old version, as on the real server: the last one wins."""
-    sent_id = call.read(_Id, "RangerPolicy").id
-    if "id" in call.path and sent_id not in (None, call.path_id()):
+    policy = call.read(AdminPolicy, "RangerPolicy")
+    if "id" in call.path and policy.id not in (None, call.path_id()):
         raise refuse("policyID mismatch")
     service, old = _of_path(call)
-    policy = call.read(AdminPolicy, "RangerPolicy")
     require_policy_right(call, service, old.document, policy)
     if policy.service not in ("", service.name):
         raise refuse_invalid([failure(3027, old.stamp.id, service.name, policy.service)])
@@ -50,10 +48,6 @@ def update_policy(call: AdminCall) -> ServerResponse:
         raise refuse_invalid([failure(3028, old.stamp.id, old.document.policy_type, policy.policy_type)])
     named = msgspec.structs.replace(policy, service=service.name)
     return json_response(change(call, service, old, named).to_json())
-
-
-class _Id(msgspec.Struct):
-    id: int | None = None
 
 
 def get_policy(call: AdminCall) -> ServerResponse:
@@ -90,7 +84,7 @@ def delete_policy_by_name(call: AdminCall) -> ServerResponse:
 def _delete(call: AdminCall, service: StoredService, stored: StoredPolicy) -> ServerResponse:
     require_policy_right(call, service, stored.document)
     remove_policy(call, service, stored)
-    return empty(204)
+    return ServerResponse(204)
 
 
 def _of_path(call: AdminCall) -> tuple[StoredService, StoredPolicy]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.api.rights import may_administer, policy_readers
@@ -21,18 +22,13 @@ def list_policies(call: AdminCall) -> ServerResponse:
     A caller without rights gets an empty list, not a rejection.
     """
     service_name = call.path.get("name", call.query.get("serviceName"))
-    rows = call.page().of(list(chosen_policies(call, service_name)))
+    services = (service for service in call.tables.services.all() if service_name in (None, service.name))
+    rows = call.page().of(list(chain.from_iterable(_chosen_of(call, service) for service in services)))
     return ServerResponse(200, b"[" + b",".join(stored.listed for stored in rows) + b"]", JSON)
 
 
-def chosen_policies(call: AdminCall, service_name: str | None) -> Iterator[StoredPolicy]:
-    """Yield the policies that match the search, in one service or in all, and that the caller may see."""
-    for service in call.tables.services.all():
-        if service_name in (None, service.name):
-            yield from _chosen_of(call, service)
-
-
 def _chosen_of(call: AdminCall, service: StoredService) -> Iterator[StoredPolicy]:
+    """Yield the policies of a service that match the search, and that the caller may see."""
     sees_all, may_read = may_administer(call, service), policy_readers(call, service)
     filters = [found for name, text in call.query.items() if (found := _filter(name, text)) is not None]
     for stored in call.tables.policies(service.stamp.id, zone=call.query.get("zoneName", "")):

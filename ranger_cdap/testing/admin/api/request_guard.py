@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ranger_cdap.testing.admin.model.responses import JSON, ServerResponse, empty, page
+from ranger_cdap.testing.admin.model.responses import JSON, ServerResponse, page
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 _BROWSER = re.compile(r"Mozilla|Opera|Chrome")
@@ -25,7 +25,7 @@ def refuse_early(method: str, raw_path: bytes, headers: Mapping[str, str]) -> Se
     if _SLASH.search(raw_path):
         return page(400, _BAD_REQUEST)
     if _REFUSED_AS_MISSING.search(raw_path):
-        return empty(404)
+        return ServerResponse(404)
     if method not in _SAFE_METHODS and _BROWSER.search(headers.get("user-agent", "")):
         return page(400, _BAD_REQUEST)
     return None
@@ -35,8 +35,8 @@ def refuse_media(method: str, headers: Mapping[str, str]) -> ServerResponse | No
     """Return 415 for a body that is not JSON, 406 for a caller that does not accept JSON."""
     media = headers.get("content-type", "").partition(";")[0].strip().lower()
     if method in _WITH_BODY and media != JSON:
-        return empty(415)
+        return ServerResponse(415)
     accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "*/*").split(",")}
     if not accepted & {JSON, "application/*", "*/*", ""}:
-        return empty(406)
+        return ServerResponse(406)
     return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ranger_cdap.ranger.changes.refusals import LONGEST_DESCRIPTION
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.api.envelope import envelope
@@ -11,7 +13,6 @@ from ranger_cdap.testing.admin.api.rights import may_administer
 from ranger_cdap.testing.admin.model.documents import AdminRole
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
-    empty,
     found,
     json_response,
     not_found,
@@ -91,12 +92,7 @@ def list_roles_of_user(call: AdminCall) -> ServerResponse:
     names = roles_with(call, "users", call.path["name"])
     for _, group in user.groups:
         names += roles_with(call, "groups", group)
-    inside = {role.document.name: role.document for role in call.tables.principals.roles.all()}
-    found_names = dict.fromkeys(names)
-    while names:
-        names = [member.name for name in names for member in inside[name].roles if member.name not in found_names]
-        found_names |= dict.fromkeys(names)
-    return json_response(list(found_names))
+    return json_response(list(_with_inner(call, names)))
 
 
 def delete_role(call: AdminCall) -> ServerResponse:
@@ -120,7 +116,7 @@ def _delete(call: AdminCall, role: StoredRole) -> ServerResponse:
     if any(name in (*zone.document.admin_roles, *zone.document.audit_roles) for zone in call.tables.zones.all()):
         raise refuse(f"Role '{name}' can not be deleted as it is referenced in one or more security zones", code=1)
     call.tables.principals.roles.delete(role.stamp.id, call.now)
-    return empty(204)
+    return ServerResponse(204)
 
 
 def require_sound_role(call: AdminCall, sent: AdminRole, old: StoredRole | None) -> None:
@@ -141,7 +137,7 @@ def require_sound_role(call: AdminCall, sent: AdminRole, old: StoredRole | None)
     same = principals.roles.by_name(sent.name)
     if same is not None and (old is None or same.stamp.id != old.stamp.id):
         raise refuse_because("ERROR_DUPLICATE_OBJECT", f"role with name: {sent.name} already exists")
-    if old is not None and _reaches(call, sent, sent.name):
+    if old is not None and sent.name in _with_inner(call, (member.name for member in sent.roles)):
         raise refuse(f"Role '{sent.name}' would contain itself", code=1)
     users, groups, roles = (
         [member.name for member in members if member.name] for members in (sent.users, sent.groups, sent.roles)
@@ -151,17 +147,14 @@ def require_sound_role(call: AdminCall, sent: AdminRole, old: StoredRole | None)
     require_principals(call, (("user", "users", users), ("Group", "groups", groups), ("Role", "roles", roles)))
 
 
-def _reaches(call: AdminCall, role: AdminRole, target: str) -> bool:
-    inside = {stored.document.name: stored.document for stored in call.tables.principals.roles.all()}
-    open_names, seen = [member.name for member in role.roles], set[str]()
-    while open_names:
-        name = open_names.pop()
-        if name == target:
-            return True
-        if name not in seen and name in inside:
-            seen.add(name)
-            open_names += [member.name for member in inside[name].roles]
-    return False
+def _with_inner(call: AdminCall, names: Iterable[str]) -> dict[str, None]:
+    """Return these roles, and all roles in them, as they are stored: each once, the outer ones first."""
+    inside = {role.document.name: role.document.roles for role in call.tables.principals.roles.all()}
+    new = known = dict.fromkeys(names)
+    while new:
+        new = {member.name: None for name in new for member in inside.get(name, ()) if member.name not in known}
+        known |= new
+    return known
 
 
 def _raise_policy_versions(call: AdminCall, name: str) -> None:

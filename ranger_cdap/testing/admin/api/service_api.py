@@ -13,7 +13,6 @@ from ranger_cdap.testing.admin.api.policy_store import add_default_policies, add
 from ranger_cdap.testing.admin.model.documents import AdminServiceDef, LookupContext, Service
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
-    empty,
     found,
     json_response,
     not_found_by_id,
@@ -133,13 +132,13 @@ def delete_service(call: AdminCall) -> ServerResponse:
         zone.document.services.pop(service.name, None)
         call.tables.zones.update(zone.stamp.id, zone.document, call.caller.shown_name, call.now)
     call.tables.services.delete(service.stamp.id, call.now)
-    return empty(204)
+    return ServerResponse(204)
 
 
 def look_up(call: AdminCall) -> ServerResponse:
     """POST the input for a level: nothing is offered, as by a Ranger Admin without the class of the definition."""
     call.read(LookupContext, "ResourceLookupContext")
-    return empty(204) if call.tables.services.by_name(call.path["name"]) is None else json_response([])
+    return ServerResponse(204) if call.tables.services.by_name(call.path["name"]) is None else json_response([])
 
 
 def refuse_broken(call: AdminCall, sent: Service, old: StoredService | None) -> None:

@@ -6,8 +6,6 @@ from ranger_cdap.testing.admin.api.admin_call import AdminCall
 from ranger_cdap.testing.admin.model.documents import TagUpload
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
-    empty,
-    found,
     json_response,
     refuse,
     service_not_found,
@@ -18,19 +16,20 @@ from ranger_cdap.testing.admin.store.records import StoredService
 
 def import_service_tags(call: AdminCall) -> ServerResponse:
     """PUT tags of resources; the path names the service."""
-    sent, service = call.read(TagUpload, "RangerServiceTags"), _service(call, call.path["name"])
+    sent = call.read(TagUpload, "RangerServiceTags")
+    service = call.of_path(call.tables.services, service_not_found)
     operation = OPERATIONS.get(sent.op)
     if operation is None:
         raise refuse(f"`{sent.op}` is not an operation on tags")
     if operation != DELETE:
         _refuse_broken(call, service, sent)
     call.tables.update_tags(service, uploaded(call.tables.tags(service.stamp.id), sent, operation), call.now)
-    return empty(204)
+    return ServerResponse(204)
 
 
 def export_service_tags(call: AdminCall) -> ServerResponse:
     """GET all tags of a service, in the form in which they are uploaded."""
-    service = _service(call, call.path["name"])
+    service = call.of_path(call.tables.services, service_not_found)
     about = {"op": "set", "serviceName": service.name, "tagVersion": service.tag_version}
     return json_response(about | downloaded(call.tables.tags(service.stamp.id)))
 
@@ -55,7 +54,3 @@ def _refuse_broken(call: AdminCall, service: StoredService, sent: TagUpload) -> 
     for resource in sent.service_resources:
         if not resource.resource_elements and resource.guid not in known:
             raise refuse("a resource has neither values nor the guid of a known one")
-
-
-def _service(call: AdminCall, name: str) -> StoredService:
-    return found(call.tables.services.by_name(name), service_not_found(name))

@@ -10,7 +10,6 @@ from ranger_cdap.testing.admin.api.principals_in_use import remove_from_policies
 from ranger_cdap.testing.admin.model.documents import User
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
-    empty,
     found,
     json_response,
     refuse,
@@ -51,7 +50,7 @@ def get_user_by_name(call: AdminCall) -> ServerResponse:
 
 def get_user(call: AdminCall) -> ServerResponse:
     """GET one by id."""
-    return json_response(_by_id(call).to_json())
+    return json_response(call.of_path(call.tables.principals.users, unknown).to_json())
 
 
 def list_users(call: AdminCall) -> ServerResponse:
@@ -70,13 +69,13 @@ def look_up_users(call: AdminCall) -> ServerResponse:
 
 def delete_user(call: AdminCall) -> ServerResponse:
     """DELETE by id or name; refused while a role has the user as a member. Policies keep the rest of their items."""
-    stored = _user(call, call.path["name"]) if "name" in call.path else _by_id(call)
+    stored = call.of_path(call.tables.principals.users, unknown)
     name = stored.document.name
     if name == call.caller.name:
         raise refuse("Can Not Delete User: an administrator cannot delete their own account")
     remove_from_policies(call, "users", name)
     call.tables.principals.users.delete(stored.id, call.now)
-    return empty(204)
+    return ServerResponse(204)
 
 
 def _require_own(call: AdminCall, name: str) -> None:
@@ -86,7 +85,3 @@ def _require_own(call: AdminCall, name: str) -> None:
 
 def _user(call: AdminCall, name: str) -> StoredUser:
     return found(call.tables.principals.users.by_name(name), unknown(name))
-
-
-def _by_id(call: AdminCall) -> StoredUser:
-    return found(call.tables.principals.users.by_id(call.path_id()), unknown(call.path["id"]))

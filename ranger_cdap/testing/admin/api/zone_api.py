@@ -10,7 +10,6 @@ from ranger_cdap.testing.admin.api.policy_store import add_default_policies, rep
 from ranger_cdap.testing.admin.model.documents import AdminServiceDef, Zone
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
-    empty,
     found,
     json_response,
     not_found_by_id,
@@ -67,7 +66,7 @@ def delete_zone(call: AdminCall) -> ServerResponse:
     for name in zone.document.services:
         _leave(call, zone, name)
     call.tables.zones.delete(zone.stamp.id, call.now)
-    return empty(204)
+    return ServerResponse(204)
 
 
 def _enter(call: AdminCall, zone: Zone, service: StoredService, definition: AdminServiceDef) -> None:

@@ -118,7 +118,6 @@ class User(Document):
     name: str = ""
     first_name: str = ""
     last_name: str = ""
-    email_address: str = ""
     password: str = ""
     description: str = ""
     user_role_list: list[str] = []
@@ -142,7 +141,6 @@ class GroupUser(Document):
     """A user's membership of the group `name`."""
 
     name: str = ""
-    parent_group_id: int | None = None
     user_id: int = 0
 
 

@@ -18,7 +18,7 @@ HTML = "text/html;charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class ServerResponse:
-    """Status, body and content type; `content_type` None is omitted, as Ranger does on 401."""
+    """Status, body and content type, as far as there are any; on 401 Ranger omits the type of its body."""
 
     status: int
     body: bytes = b""
@@ -56,11 +56,6 @@ REASONS: dict[str, Reason] = {
 def json_response(value: Any, status: int = 200) -> ServerResponse:
     """Return a value as JSON."""
     return ServerResponse(status, msgspec.json.encode(value), JSON)
-
-
-def empty(status: int) -> ServerResponse:
-    """Return a status without a body: 204, 304, 404 of an unknown path, 405, 406, 415."""
-    return ServerResponse(status)
 
 
 def page(status: int, title: str) -> ServerResponse:

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from ranger_cdap.testing.admin.model.documents import AdminRole, Group, User
-from ranger_cdap.testing.admin.store.records import Stamp, StoredGroup, StoredMember, StoredRole, StoredUser
-from ranger_cdap.testing.admin.store.sql_tables import SIGNED, Records, SignedRecords, SqlTables
+from ranger_cdap.testing.admin.store.records import StoredGroup, StoredMember, StoredRole, StoredUser
+from ranger_cdap.testing.admin.store.sql_tables import SIGNED, Records, SignedRecords, SqlTables, stamped
 
 _OWNED = "id, owner, create_time, body"
 _MEMBERS = (
@@ -51,7 +51,7 @@ class PrincipalTables(SqlTables):
         super().__init__(connection)
         self.users = Records(connection, "user", _OWNED, self._user, USER_STORE)
         self.groups = Records(connection, "user_group", _OWNED, _group, USER_STORE)
-        self.roles = SignedRecords(connection, "role", SIGNED, _role, ROLES)
+        self.roles = SignedRecords(connection, "role", SIGNED, stamped(StoredRole, AdminRole), ROLES)
 
     # Version counters
 
@@ -133,7 +133,3 @@ class PrincipalTables(SqlTables):
 
 def _group(row: tuple[Any, ...]) -> StoredGroup:
     return StoredGroup(row[0], row[1], row[2], msgspec.json.decode(row[3], type=Group))
-
-
-def _role(row: tuple[Any, ...]) -> StoredRole:
-    return StoredRole(Stamp(*row[:7]), msgspec.json.decode(row[7], type=AdminRole))

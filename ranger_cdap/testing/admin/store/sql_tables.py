@@ -10,11 +10,17 @@ import msgspec
 
 from ranger_cdap.testing.admin.model.documents import AdminRole, Zone
 from ranger_cdap.testing.admin.model.responses import T
+from ranger_cdap.testing.admin.store.records import Stamp
 
 Row = tuple[Any, ...]
 
 STAMP: Final = "id, guid, version, created_by, updated_by, create_time, update_time"
 SIGNED: Final = "id, '', 0, created_by, updated_by, create_time, update_time, body"
+
+
+def stamped(record: Callable[..., T], document: type[Any]) -> Callable[[Row], T]:
+    """Return what reads a row of a stamp, a document and what follows them."""
+    return lambda row: record(Stamp(*row[:7]), msgspec.json.decode(row[7], type=document), *row[8:])
 
 
 class SqlTables:

@@ -20,7 +20,7 @@ from ranger_cdap.testing.admin.store.records import (
     StoredZone,
     listed_policy,
 )
-from ranger_cdap.testing.admin.store.sql_tables import SIGNED, STAMP, Records, SignedRecords, SqlTables
+from ranger_cdap.testing.admin.store.sql_tables import SIGNED, STAMP, Records, SignedRecords, SqlTables, stamped
 
 _SERVICE = f"{STAMP}, body, policy_version, policy_update_time, tag_version, tag_update_time"
 _POLICIES = f"SELECT {STAMP}, signature, body FROM policy "  # noqa: S608 - a constant
@@ -34,9 +34,11 @@ class Tables(SqlTables):
         self.principals = PrincipalTables(connection)
         self.changes = ChangeLog(connection)
         self.plugins = plugins
-        self.definitions = Records(connection, "definition", f"{STAMP}, body", _definition)
-        self.services = Records(connection, "service", _SERVICE, _service)
-        self.zones = SignedRecords(connection, "zone", SIGNED, _zone)
+        self.definitions = Records(
+            connection, "definition", f"{STAMP}, body", stamped(StoredDefinition, AdminServiceDef)
+        )
+        self.services = Records(connection, "service", _SERVICE, stamped(StoredService, Service))
+        self.zones = SignedRecords(connection, "zone", SIGNED, stamped(StoredZone, Zone))
 
     # Definitions
 
@@ -186,18 +188,6 @@ class Tables(SqlTables):
     def delete_policy(self, policy_id: int) -> None:
         """Remove a policy."""
         self._connection.execute("DELETE FROM policy WHERE id = ?", (policy_id,))
-
-
-def _definition(row: tuple[Any, ...]) -> StoredDefinition:
-    return StoredDefinition(Stamp(*row[:7]), msgspec.json.decode(row[7], type=AdminServiceDef))
-
-
-def _service(row: tuple[Any, ...]) -> StoredService:
-    return StoredService(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Service), *row[8:])
-
-
-def _zone(row: tuple[Any, ...]) -> StoredZone:
-    return StoredZone(Stamp(*row[:7]), msgspec.json.decode(row[7], type=Zone))
 
 
 def _policy(row: tuple[Any, ...]) -> StoredPolicy:
