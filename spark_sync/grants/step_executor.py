@@ -112,10 +112,11 @@ class StepExecutor:
     def _note(self, error: RangerAdminError, failures: int = 1) -> None:
         """Note why a step failed, as one failure or as so many that no further step is started."""
         with self._lock:
-            self._failed += failures
+            # Another thread may set it to 0 at any time.
+            self._failed = failed = self._failed + failures
             self.error = self.error or error
-            if self._failed >= FAILURES:
-                self._over.set()
+        if failed >= FAILURES:
+            self._over.set()
 
 
 def _unchanged(step: Step, error: RangerAdminError) -> StepOutcome:

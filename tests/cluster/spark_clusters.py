@@ -201,6 +201,7 @@ def yarn(hdfs: Hdfs) -> SparkCluster:
         "spark.ui.enabled": "false",
         "spark.yarn.jars": f"local:{SPARK / 'jars'}/*",
         "spark.yarn.maxAppAttempts": "1",
+        "spark.yarn.am.waitTime": "250s",  # until the driver has a session; a busy machine takes its time
         "spark.pyspark.python": sys.executable,
     }
     for each in ("yarn.appMasterEnv", "executorEnv"):

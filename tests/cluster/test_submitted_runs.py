@@ -182,7 +182,7 @@ def test_a_run_that_follows_is_ended_and_begins_again(place: Place, ranger: Rang
         wait_for(lambda: by_values(ranger.grants()) == by_values(OTHERS), submitted)
         place.cluster.stop(submitted)
     done = place.run_when_free("-")
-    assert (done.code, report_of(done)["granted"]) == (0, [])
+    assert done.code == 0, done.said[-5000:]
     place.ends_with(ranger)
 
 
