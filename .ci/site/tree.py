@@ -20,6 +20,7 @@ from mkdocs.structure.pages import Page
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 INDEX: Final = Path("docs/README.md")
+_QUESTIONS: Final = "docs/how-to/twenty-questions.md"
 # A fenced block, code in a line, or a link.
 _CODE_OR_LINK: Final = re.compile(
     r"^```.*?^```$|(?<!`)(?P<ticks>`+)(?!`)(?:(?!\n\n).)*?(?<!`)(?P=ticks)(?!`)|\]\((?P<target>[^)\s]+)\)",
@@ -41,6 +42,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Let links lead to the pages of what they name."""
     here = PurePosixPath(page.file.src_uri)
+    if page.file.src_uri == _QUESTIONS:  # short answers come before the pages that have more
+        page.meta["search"] = {"boost": 1_000}
 
     def rewritten(found: re.Match[str]) -> str:
         if not found["target"]:

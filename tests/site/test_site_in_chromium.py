@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.console.chromium import PROGRAM, Browser, chromium
+from tests.docs.test_twenty_questions import questions
 from tests.site.built_site import SITE, pages
 from tests.site.waiting import until
 
@@ -77,3 +79,18 @@ def test_a_load_from_another_host_is_stopped(browser: Browser) -> None:
     browser.evaluate("document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/picture.png'}))")
 
     until(lambda: browser.evaluate("1") and any("Content Security Policy" in text for text in browser.complaints()))
+
+
+@pytest.mark.parametrize("asked_for", [*questions(), *(name for names, _ in questions().values() for name in names)])
+def test_search_puts_the_answer_to_a_question_first(browser: Browser, asked_for: str) -> None:
+    title = next(title for title, (names, _) in questions().items() if asked_for in (title, *names))
+    browser.visit(START.as_uri())
+    browser.evaluate("document.querySelector('input[name=query]').focus()")
+    browser.type_into("input[name=query]", asked_for)
+    browser("Input.dispatchKeyEvent", type="keyUp", key="k")
+
+    until(lambda: browser.evaluate("document.querySelectorAll('.md-search-result__item').length"))
+    links = "[...document.querySelector('.md-search-result__item').querySelectorAll('a')].map(a => a.href)"
+    first = [href.partition("?")[0].removeprefix(SITE.as_uri()) for href in browser.evaluate(links)]
+    assert first[0].startswith("/docs/how-to/twenty-questions"), first
+    assert any("#" + re.sub(r"\W+", "-", title.lower()) in href for href in browser.evaluate(links)), first
