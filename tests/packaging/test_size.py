@@ -7,7 +7,7 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_629,
+    "statements": 33_487,
     "commands": 46,
     "options": 130,
     "settings": 142,

@@ -18,6 +18,7 @@ import pytest
 
 from ranger_cdap.errors import InvalidInput, ServerError
 from ranger_cdap.testing.admin import EmbeddedAdmin, Store
+from ranger_cdap.testing.admin.model.documents import AdminRole
 from servicedef import service_definition
 from tests.testing.admin.caller import PASSWORD, V2, Caller, policy
 from tests.testing.admin.exchanges import basic, send
@@ -167,12 +168,13 @@ def test_a_failing_handler_leaves_no_half_a_change() -> None:
 
     def fail_half_way() -> None:
         with store.transaction() as tables:
-            tables.principals.raise_counter("roles", 1)
+            tables.principals.roles.insert(AdminRole(name="clerks"), None, 1)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail_half_way()
     with store.transaction() as tables:
+        assert tables.principals.roles.all() == []
         assert tables.principals.counter("roles") == (1, 0)
     store.close()
 

@@ -29,14 +29,13 @@ def grant(call: AdminCall) -> ServerResponse:
         resources=requested_resources(request),
         zone_name=zone,
     )
-    old = call.tables.policy_by_signature(service.stamp.id, signature(wanted), zone)
-    if old is not None:
-        _refuse_unknown_types(request, definition, old.document.name, service)
-        replace_policy(call, service, old, granted(old.document, request))
-        return json_response(DONE)
-    named = msgspec.structs.replace(wanted, name=_free_name(call, service, zone))
+    old = call.tables.policy_by("signature", signature(wanted), service.stamp.id, zone)
+    named = old.document if old else msgspec.structs.replace(wanted, name=_free_name(call, service, zone))
     _refuse_unknown_types(request, definition, named.name, service)
-    add_policy(call, service, granted(named, request))
+    if old is None:
+        add_policy(call, service, granted(named, request))
+    else:
+        replace_policy(call, service, old, granted(named, request))
     return json_response(DONE)
 
 
@@ -46,7 +45,7 @@ def revoke(call: AdminCall) -> ServerResponse:
     zone = _zone(call, service, request)
     _require_right(call, service, request, zone, "revoke")
     wanted = AdminPolicy(service=service.name, resources=requested_resources(request), zone_name=zone)
-    old = call.tables.policy_by_signature(service.stamp.id, signature(wanted), zone)
+    old = call.tables.policy_by("signature", signature(wanted), service.stamp.id, zone)
     if old is not None:
         replace_policy(call, service, old, revoked(old.document, request))
     return json_response(DONE)
@@ -124,7 +123,7 @@ def _refuse_unknown_types(
 def _free_name(call: AdminCall, service: StoredService, zone: str) -> str:
     # The real server refuses the second of two grants in one millisecond; here it takes the next free one.
     millis = call.now
-    while call.tables.policy_by_name(service.stamp.id, f"grant-{millis}", zone):
+    while call.tables.policy_by("name", f"grant-{millis}", service.stamp.id, zone):
         millis += 1
     return f"grant-{millis}"
 

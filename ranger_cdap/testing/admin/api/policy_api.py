@@ -5,8 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from ranger_cdap.testing.admin.api.admin_call import AdminCall
-from ranger_cdap.testing.admin.api.policy_store import remove_policy
-from ranger_cdap.testing.admin.api.policy_writes import change, create, service_of
+from ranger_cdap.testing.admin.api.policy_store import (
+    add_policy,
+    checked,
+    refuse_long_name,
+    remove_policy,
+    replace_policy,
+    zone_problems,
+)
 from ranger_cdap.testing.admin.api.rights import (
     require_policy_reader,
     require_policy_right,
@@ -14,6 +20,7 @@ from ranger_cdap.testing.admin.api.rights import (
 from ranger_cdap.testing.admin.model.documents import AdminPolicy
 from ranger_cdap.testing.admin.model.responses import (
     ServerResponse,
+    found,
     json_response,
     not_found,
     not_found_by_id,
@@ -21,6 +28,7 @@ from ranger_cdap.testing.admin.model.responses import (
     refuse_invalid,
 )
 from ranger_cdap.testing.admin.model.validation import failure
+from ranger_cdap.testing.admin.rules.policy_rules import check_alone
 from ranger_cdap.testing.admin.store.records import StoredPolicy, StoredService
 
 
@@ -32,7 +40,16 @@ def create_policy(call: AdminCall) -> ServerResponse:
     policy = call.read(AdminPolicy, "RangerPolicy")
     if any(map(call.flag, ("mergeIfExists", "updateIfExists", "deleteIfExists"))):
         raise refuse("this server does not change an existing policy in place of a new one")
-    return json_response(create(call, service_of(call, policy), policy).to_json())
+    service = _service_of(call, policy)
+    require_policy_right(call, service, policy)
+    return json_response(add_policy(call, service, checked(call, service, policy, None)).to_json())
+
+
+def _service_of(call: AdminCall, policy: AdminPolicy) -> StoredService:
+    refuse_long_name(policy)
+    unknown = failure(3007, policy.service) if policy.service.strip() else failure(3002, "service name")
+    problems = [unknown, *check_alone(policy), *zone_problems(call, policy, None)]
+    return found(call.tables.services.by_name(policy.service), refuse_invalid(problems))
 
 
 def update_policy(call: AdminCall) -> ServerResponse:
@@ -47,7 +64,7 @@ def update_policy(call: AdminCall) -> ServerResponse:
     if policy.policy_type != old.document.policy_type:
         raise refuse_invalid([failure(3028, old.stamp.id, old.document.policy_type, policy.policy_type)])
     named = msgspec.structs.replace(policy, service=service.name)
-    return json_response(change(call, service, old, named).to_json())
+    return json_response(replace_policy(call, service, old, checked(call, service, named, old)).to_json())
 
 
 def get_policy(call: AdminCall) -> ServerResponse:
@@ -62,7 +79,7 @@ def get_policy_by_guid(call: AdminCall) -> ServerResponse:
     wanted, zone = call.query.get("serviceName"), call.query.get("ZoneName", "")
     for service in call.tables.services.all():
         if wanted in (None, service.name):
-            stored = call.tables.policy_by_guid(service.stamp.id, call.path["guid"], zone)
+            stored = call.tables.policy_by("guid", call.path["guid"], service.stamp.id, zone)
             if stored is not None:
                 require_policy_reader(call, service, stored.document)
                 return json_response(stored.to_json())
@@ -101,7 +118,7 @@ def _of_path(call: AdminCall) -> tuple[StoredService, StoredPolicy]:
 def _by_name(call: AdminCall, service_name: str, name: str) -> tuple[StoredService, StoredPolicy]:
     service = call.tables.services.by_name(service_name)
     zone = call.query.get("zoneName", "")
-    stored = call.tables.policy_by_name(service.stamp.id, name, zone) if service else None
+    stored = call.tables.policy_by("name", name, service.stamp.id, zone) if service else None
     if service is None or stored is None:
         raise not_found()
     return service, stored

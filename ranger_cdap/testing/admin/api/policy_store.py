@@ -43,9 +43,9 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
         raise refuse(str(e)) from None
     own_id = old.stamp.id if old else None
     neighbours = Neighbours(
-        by_name=lambda name: _other(call.tables.policy_by_name(service.stamp.id, name, policy.zone_name), own_id),
+        by_name=lambda name: _other(call.tables.policy_by("name", name, service.stamp.id, policy.zone_name), own_id),
         by_signature=lambda sign: _other(
-            call.tables.policy_by_signature(service.stamp.id, sign, policy.zone_name), own_id
+            call.tables.policy_by("signature", sign, service.stamp.id, policy.zone_name), own_id
         ),
     )
     problems = list(
@@ -62,7 +62,7 @@ def checked(call: AdminCall, service: StoredService, policy: AdminPolicy, old: S
         raise refuse_invalid(problems)
     if len(policy.description) > LONGEST_DESCRIPTION:
         raise refuse("ERROR: value too long for type character varying(1024)", code=1)
-    if old is None and policy.guid and call.tables.policy_by_guid(service.stamp.id, policy.guid, policy.zone_name):
+    if old is None and policy.guid and call.tables.policy_by("guid", policy.guid, service.stamp.id, policy.zone_name):
         raise refuse('ERROR: duplicate key value violates unique constraint "x_policy_uk_guid_service_zone"', code=1)
     _require_known_principals(call, policy)
     _refuse_unknown_conditions(policy, definition.document, service)

@@ -45,7 +45,7 @@ def create_user(call: AdminCall) -> ServerResponse:
 def get_user_by_name(call: AdminCall) -> ServerResponse:
     """GET one by name, for others than administrators only themselves; an unknown one is 400 here."""
     _require_own(call, call.path["name"])
-    return json_response(_user(call, call.path["name"]).to_json())
+    return get_user(call)
 
 
 def get_user(call: AdminCall) -> ServerResponse:

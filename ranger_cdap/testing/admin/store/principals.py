@@ -86,30 +86,29 @@ class PrincipalTables(SqlTables):
 
     def insert_user(self, user: User, password_hash: str | None, owner: str | None, now: int) -> None:
         """Store a new user; the struct's password must already be empty."""
-        self._connection.execute(
+        self.users.change(
+            now,
             "INSERT INTO user (name, password_hash, roles, create_time, owner, body) VALUES (?, ?, ?, ?, ?, ?)",
-            (user.name, password_hash, ",".join(user.user_role_list), now, owner, msgspec.json.encode(user)),
+            *(user.name, password_hash, ",".join(user.user_role_list), now, owner, msgspec.json.encode(user)),
         )
-        self.raise_counter(USER_STORE, now)
 
     # Groups
 
     def insert_group(self, group: Group, owner: str | None, now: int) -> None:
         """Store a new group."""
-        self._connection.execute(
+        self.groups.change(
+            now,
             "INSERT INTO user_group (name, create_time, owner, body) VALUES (?, ?, ?, ?)",
-            (group.name, now, owner, msgspec.json.encode(group)),
+            *(group.name, now, owner, msgspec.json.encode(group)),
         )
-        self.raise_counter(USER_STORE, now)
 
     def add_member(self, group_id: int, user_id: int, now: int) -> tuple[int, int]:
         """Add a user to a group, idempotently; return the membership's id and creation time (epoch ms)."""
-        added = self._connection.execute(
+        self.groups.change(
+            now,
             "INSERT OR IGNORE INTO membership (group_id, user_id, create_time) VALUES (?, ?, ?)",
-            (group_id, user_id, now),
+            *(group_id, user_id, now),
         )
-        if added.rowcount:
-            self.raise_counter(USER_STORE, now)
         row = self._row("SELECT id, create_time FROM membership WHERE group_id = ? AND user_id = ?", group_id, user_id)
         return row[0], row[1]
 
@@ -121,10 +120,7 @@ class PrincipalTables(SqlTables):
 
     def delete_member(self, member_id: int, now: int) -> bool:
         """Remove a user from a group; false if the membership does not exist."""
-        deleted = self._connection.execute("DELETE FROM membership WHERE id = ?", (member_id,)).rowcount > 0
-        if deleted:
-            self.raise_counter(USER_STORE, now)
-        return deleted
+        return self.groups.change(now, "DELETE FROM membership WHERE id = ?", member_id)
 
     def missing(self, kind: str, names: Iterable[str]) -> list[str]:
         """Return the names that no principal of that kind (`users`, `groups`, `roles`) has, in their order."""

@@ -42,14 +42,6 @@ class SqlTables:
         """Return the first row as it is."""
         return self._connection.execute(sql, values).fetchone()
 
-    def raise_counter(self, name: str, now: int) -> None:
-        """Increment a version counter that downloads carry."""
-        self._connection.execute(
-            "INSERT INTO counter VALUES (?, 2, ?) ON CONFLICT (name)"
-            " DO UPDATE SET value = value + 1, update_time = excluded.update_time",
-            (name, now),
-        )
-
 
 class Records(SqlTables, Generic[T]):
     """Records with an id and a name, which no two have, inside one transaction; a change raises their `counter`."""
@@ -77,12 +69,18 @@ class Records(SqlTables, Generic[T]):
 
     def delete(self, record_id: int, now: int) -> None:
         """Remove one, with what belongs to it."""
-        self._change(now, f"DELETE FROM {self._table} WHERE id = ?", record_id)  # noqa: S608 - as above
+        self.change(now, f"DELETE FROM {self._table} WHERE id = ?", record_id)  # noqa: S608 - as above
 
-    def _change(self, now: int, sql: str, *values: Any) -> None:
-        self._connection.execute(sql, values)
-        if self._counter:
-            self.raise_counter(self._counter, now)
+    def change(self, now: int, sql: str, *values: Any) -> bool:
+        """Execute a change, and raise the version counter that downloads carry; false if no row is changed."""
+        changed = self._connection.execute(sql, values).rowcount > 0
+        if changed and self._counter:
+            self._connection.execute(
+                "INSERT INTO counter VALUES (?, 2, ?) ON CONFLICT (name)"
+                " DO UPDATE SET value = value + 1, update_time = excluded.update_time",
+                (self._counter, now),
+            )
+        return changed
 
 
 class SignedRecords(Records[T]):
@@ -90,7 +88,7 @@ class SignedRecords(Records[T]):
 
     def insert(self, document: AdminRole | Zone, author: str | None, now: int) -> None:
         """Store a new one."""
-        self._change(
+        self.change(
             now,
             f"INSERT INTO {self._table} (name, created_by, updated_by, create_time, update_time, body)"  # noqa: S608
             " VALUES (?, ?, ?, ?, ?, ?)",
@@ -99,7 +97,7 @@ class SignedRecords(Records[T]):
 
     def update(self, record_id: int, document: AdminRole | Zone, author: str | None, now: int) -> None:
         """Replace one."""
-        self._change(
+        self.change(
             now,
             f"UPDATE {self._table} SET name = ?, updated_by = ?, update_time = ?, body = ? WHERE id = ?",  # noqa: S608
             *(document.name, author, now, msgspec.json.encode(document), record_id),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -128,18 +128,12 @@ class Tables(SqlTables):
         """Return the one with that id."""
         return self._one(_policy, _POLICIES + "WHERE id = ?", policy_id)
 
-    def policy_by_name(self, service_id: int, name: str, zone: str) -> StoredPolicy | None:
-        """Return the one with that name, case-sensitive."""
-        return self._one(_policy, _POLICIES + "WHERE service_id = ? AND name = ? AND zone = ?", service_id, name, zone)
-
-    def policy_by_guid(self, service_id: int, guid: str, zone: str) -> StoredPolicy | None:
-        """Return the one with that guid, which another zone may have too."""
-        return self._one(_policy, _POLICIES + "WHERE service_id = ? AND guid = ? AND zone = ?", service_id, guid, zone)
-
-    def policy_by_signature(self, service_id: int, signature: str, zone: str) -> StoredPolicy | None:
-        """Return the enabled one with exactly these resources."""
-        where = "WHERE service_id = ? AND signature = ? AND zone = ? AND is_enabled"
-        return self._one(_policy, _POLICIES + where, service_id, signature, zone)
+    def policy_by(
+        self, column: Literal["name", "guid", "signature"], value: str, service_id: int, zone: str
+    ) -> StoredPolicy | None:
+        """Return the policy of a zone with that name or guid, or the enabled one with that signature."""
+        where = f"WHERE {column} = ? AND service_id = ? AND zone = ? AND is_enabled >= ?"
+        return self._one(_policy, _POLICIES + where, value, service_id, zone, int(column == "signature"))
 
     def insert_policy(
         self, service: StoredService, policy: AdminPolicy, signature: str, author: str | None, now: int
