@@ -221,6 +221,9 @@ def test_ranger_admin_away_is_a_warning_for_a_plugin_with_a_cache(
     monkeypatch.setenv("RANGER_CDAP_RANGER__URL", "http://127.0.0.1:1")
     monkeypatch.setenv("RANGER_CDAP_RANGER__ATTEMPTS", "1")
 
+    assert main(["check", "alice", "dataset.get", "dataset:ns1.kv"]) == 4
+    assert f"it came from `{ranger.url}`, which is not in `ranger.url`" in capsys.readouterr().err
+    monkeypatch.setenv("RANGER_CDAP_PLUGIN__ACCEPT_CACHE_OF", ranger.url)
     assert main(["check", "alice", "dataset.get", "dataset:ns1.kv"]) == 2
 
     captured = capsys.readouterr()

@@ -76,11 +76,13 @@ class PolicyCache:
         """Return the set on disk and its age in seconds at `now` (since 1970); None without a usable one.
 
         Raises:
-            CacheError: the directory or a file is writable by others, or unreadable.
+            CacheError: the directory or a file is writable by others, unreadable, or from another Ranger Admin.
         """
         if not self._exists():
             return None
         with self._locked(writing=False):
+            if foreign := self._foreign():
+                raise CacheError(foreign)
             try:
                 return self._found(now)
             except PolicySetError as e:
@@ -97,6 +99,9 @@ class PolicyCache:
             return None
         try:
             self._require_private()
+            if foreign := self._foreign():
+                self.report(foreign)
+                return None
             return self._found(now)
         except PolicySetError as e:
             self.report(f"policy cache `{self.path()}` cannot be used: {e}")
@@ -164,14 +169,6 @@ class PolicyCache:
         least = self._least() if self.path().exists() else Versions()
         if (documents := self._documents()) is None:
             return None
-        contact = self._contact()
-        origins, ours = contact.addresses if contact else (), (*self.addresses, *self.accepted)
-        if origins and self.addresses and _normal(origins).isdisjoint(_normal(ours)):
-            self.report(
-                f"policy cache `{self.path()}` is not used: it came from `{', '.join(origins)}`, which is not in"
-                " `ranger.url`; if that was its address, add it to `plugin.accept_cache_of`"
-            )
-            return None
         try:
             found = compile_set(documents, self.service, self.options)
         except MemoryError:  # the cache is sound, so it stays where it is
@@ -218,6 +215,17 @@ class PolicyCache:
             content,
             _versions_decoder,
             lambda _: CacheError(f"policy cache `{self.path(_USED)}` cannot be read; remove it, and note why"),
+        )
+
+    def _foreign(self) -> str:
+        """Return why the set is that of another Ranger Admin, empty if it is not, or nothing is known of that."""
+        contact = self._contact()
+        origins, ours = contact.addresses if contact else (), (*self.addresses, *self.accepted)
+        if not (origins and self.addresses and _normal(origins).isdisjoint(_normal(ours))):
+            return ""
+        return (
+            f"policy cache `{self.path()}` is not used: it came from `{', '.join(origins)}`, which is not in"
+            " `ranger.url`; if that was its address, add it to `plugin.accept_cache_of`"
         )
 
     def _write_contact(self, contact: LastContact) -> None:

@@ -25,6 +25,7 @@ from tests.service.http.raw_http import send
 
 GUARDED = [row for row in ROUTES if row.roles]
 OPEN = {"/health/live", "/health/ready", "/metrics", "/.well-known/authzen-configuration"}
+OPEN |= {"/openapi.json", "/", "/style.css"}
 
 
 def named(row: ApiRoute) -> str:
@@ -38,7 +39,7 @@ def ask(world: World, row: ApiRoute, who: str | None, **headers: str) -> int:
 # --- every endpoint, every role -----------------------------------------------------------------------------------
 
 
-def test_nothing_but_health_metrics_and_metadata_is_for_everybody() -> None:
+def test_nothing_but_health_metrics_and_what_the_interface_is_is_for_everybody() -> None:
     assert {row.path for row in ROUTES if not row.roles} == OPEN
 
 

@@ -71,7 +71,13 @@ def test_probes_and_prometheus_may_use_the_address_of_the_pod_and_others_may_not
         request = head(f"{row.method} {row.path} HTTP/1.1", f"Host: {host}")
         is_public = row.method == "GET" and not row.roles
         assert (row.path, status(send(named, request)) == 421) == (row.path, not is_public)
-    for request_line in ("POST /metrics", "GET /metrics/", "GET /metrics/../cdap/v1/enforce", "GET //metrics", "GET /"):
+    for request_line in (
+        "POST /metrics",
+        "GET /metrics/",
+        "GET /metrics/../cdap/v1/enforce",
+        "GET //metrics",
+        "GET /cdap",
+    ):
         assert status(send(named, head(f"{request_line} HTTP/1.1", f"Host: {host}"))) == 421
 
 
