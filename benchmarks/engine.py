@@ -58,6 +58,7 @@ WAITED_FOR: tuple[tuple[str, Callable[[Row], float], str, tuple[float, ...], tup
     ("delta, median", lambda row: row["delta"], "ms", (0.2,), (0.3,)),
     ("delta, worst", lambda row: row["worst"], "ms", (2_100,), (3,)),
     ("a reader meanwhile, p99", lambda row: row["reader"], "ms", (), (1,)),
+    ("100,000 items change: held up", lambda row: row["held"], "ms", (), (5,)),
 )
 COLUMNS: dict[str, Callable[[Row], str]] = {
     "policies": lambda row: f"{row['policies']:,}",
@@ -175,14 +176,14 @@ def alone(directory: Path, size: int, count: int) -> Row:
 
 def print_waited_for(figures: list[Row]) -> None:
     """Print what people wait for: before, now and wanted."""
-    print(f"{'what people wait for':<28} {'before':>24} {'now':>24} {'wanted':>16}")
+    print(f"{'what people wait for':<30} {'before':>24} {'now':>24} {'wanted':>16}")
     for name, figure, unit, before, wanted in WAITED_FOR:
         what = "all of them" if name.startswith("conditions") else "plain"
         rows = [row for row in figures if row["what"] == what and row["policies"] in SIZES]
         rows = rows if unit == "x" else [row for row in rows if row["policies"] == _LARGEST]
         now = " / ".join(f"{figure(row):.1f}" if unit == "x" else f"{figure(row):.2f}" for row in rows)
         texts = [" / ".join(f"{n:g}" for n in numbers) or "-" for numbers in (before, wanted)]
-        print(f"{name:<28} {texts[0]:>21} {unit:<2} {now or '-':>21} {unit:<2} {texts[1]:>13} {unit}")
+        print(f"{name:<30} {texts[0]:>21} {unit:<2} {now or '-':>21} {unit:<2} {texts[1]:>13} {unit}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -31,6 +32,8 @@ PASSES = 5
 FIRST = 10_000
 DELTAS = 5_000
 READ_DELTAS = 500
+ITEMS = 100_000
+_NAP = 0.0005
 _MAX_TWICE = 100_000
 DEFINITION = msgspec.json.encode(servicedef.service_definition())
 
@@ -177,6 +180,7 @@ def with_deltas(engine: PolicyEngine, lines: bytes, size: int) -> dict[str, floa
         "worst": max(lasted),
         "after": after,
         "reader": while_reading(engine, lines, size),
+        "held": held_up(engine, size),
     }
 
 
@@ -202,6 +206,24 @@ def while_reading(engine: PolicyEngine, lines: bytes, size: int) -> float:
     over.set()
     reader.join()
     return sorted(lasted)[len(lasted) * 99 // 100]
+
+
+def held_up(engine: PolicyEngine, size: int) -> float:
+    """Return the most milliseconds for which another thread does not run while a policy gets 100,000 items."""
+    policy = msgspec.json.decode(changed_policy(1, size, 1))
+    policy["policyItems"] = [{**policy["policyItems"][0], "users": [f"another{n}"]} for n in range(ITEMS)]
+    raw, ran, over = msgspec.json.encode(policy), [time.perf_counter()], threading.Event()
+
+    def run() -> None:
+        while not over.wait(_NAP):
+            ran.append(time.perf_counter())
+
+    other = threading.Thread(target=run)
+    other.start()
+    with_changed_policy(engine, raw, size + 2 * DELTAS)
+    over.set()
+    other.join()
+    return max(later - earlier for earlier, later in pairwise(ran)) * 1e3
 
 
 def with_changed_policy(engine: PolicyEngine, raw: bytes, version: int) -> PolicyEngine:

@@ -5,14 +5,14 @@ And `in_another_thread`, for what this process must not wait for.
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from ranger_cdap.collector import gc_paused
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -49,20 +49,8 @@ def on_spark(spark: Callable[[], SparkSession]) -> Tasks:
 
 
 def _uncollected(function: Callable[[_In], _Out], part: _In) -> _Out:
-    with uncollected():
+    with gc_paused():
         return function(part)
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Do without the cyclic garbage collector, which takes a quarter of the time in which many rows are made."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def in_another_thread(act: Callable[[], _Out], name: str) -> Future[_Out]:

@@ -8,8 +8,8 @@ from typing import cast
 
 import msgspec
 
+from ranger_cdap.collector import gc_paused
 from ranger_cdap.engine.build import EngineState, apply_deltas, build_state, with_attributes
-from ranger_cdap.engine.compiled.collector import gc_paused
 from ranger_cdap.engine.compiled.conditions import AttributeStore, ConditionContext
 from ranger_cdap.engine.compiled.cost import MAX_STEPS
 from ranger_cdap.engine.compiled.items import ItemCompiler, principal_set
@@ -101,6 +101,7 @@ class PolicyEngine:
             self._fast_path = _fast_path_router(state, self._item_compiler)
 
     @classmethod
+    @gc_paused()
     def build(
         cls,
         policies: ServicePolicies,
@@ -117,13 +118,13 @@ class PolicyEngine:
             PolicySetError: the policies belong to another service, the service definition is unusable, tags are
                 missing, or a policy is unusable in compatibility mode `ranger`.
         """
-        with gc_paused():
-            return cls(build_state(policies, service, roles, tags, options, attributes))
+        return cls(build_state(policies, service, roles, tags, options, attributes))
 
     def with_attributes(self, attributes: AttributeStore | None) -> PolicyEngine:
         """Return a new engine with other attributes of users and groups; all else is shared."""
         return PolicyEngine(with_attributes(self._state, attributes))
 
+    @gc_paused()
     def with_deltas(self, document: ServicePolicies) -> PolicyEngine:
         """Return a new engine with the deltas applied, equivalent to one built from a full download.
 

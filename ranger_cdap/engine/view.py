@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ranger_cdap.engine.compiled.collector import gc_paused
 from ranger_cdap.engine.compiled.compile_level import compile_element, compile_level
 from ranger_cdap.engine.compiled.conditions import PACKAGE, UNREADABLE_TAG, Condition, date_script, matches_no_address
 from ranger_cdap.engine.compiled.cost import MAX_VALUE_LENGTH
@@ -99,7 +98,6 @@ __all__ = [
     "date_script",
     "expand",
     "fold",
-    "gc_paused",
     "implied",
     "is_saved_zone",
     "matches",

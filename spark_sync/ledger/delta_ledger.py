@@ -17,6 +17,7 @@ import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from ranger_cdap.cdap.entity import EntityId
+from ranger_cdap.collector import gc_paused
 from ranger_cdap.config import Location
 from ranger_cdap.keyed import grouped
 from spark_sync.ledger.event import EntityEvent
@@ -56,7 +57,7 @@ from spark_sync.ledger.life_pages import current_slices, read_pages
 from spark_sync.ledger.notes import Notes
 from spark_sync.ledger.parts_to_fold import parts_to_fold
 from spark_sync.ledger.shapes import fold_part
-from spark_sync.tasks import here, on_spark, uncollected
+from spark_sync.tasks import here, on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,7 +126,7 @@ class DeltaLedger:
         """Store the events of rows of `NEW_EVENTS`, as `add_events`; of several with one key the first counts."""
         count, round_ = 0, pa.scalar(self._progress().folded + 1, pa.int64())
         seen = KeyFilter()
-        with uncollected():
+        with gc_paused():
             for some in together(batches, _EVENTS_AT_A_TIME):  # so that few commits are made
                 new = self._unknown(some, seen)
                 if new.num_rows:
@@ -142,7 +143,7 @@ class DeltaLedger:
         events, parts = parts_to_fold(self._tables, self._queries, self._progress())
         spark = self._spark if events > self._few else None
         tasks = on_spark(spark) if spark else here
-        with uncollected():
+        with gc_paused():
             self._append_changes(tasks(partial(fold_part, decide, settings, self.instance), parts))
 
     def mark_folded(self, scope: Scope) -> None:

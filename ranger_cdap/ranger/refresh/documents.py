@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from ranger_cdap.collector import gc_paused
 from ranger_cdap.engine import EngineOptions, PolicyEngine
 from ranger_cdap.engine.view import read_changes
 from ranger_cdap.errors import PolicySetError
@@ -104,6 +105,7 @@ def no_tags(service: str) -> bytes:
     return msgspec.json.encode({"serviceName": service})
 
 
+@gc_paused()
 def compile_set(documents: Documents, service: str, options: EngineOptions) -> PolicySet:
     """Compile documents to a policy set, as a whole or not at all.
 
@@ -120,6 +122,7 @@ def compile_set(documents: Documents, service: str, options: EngineOptions) -> P
         raise PolicySetError(f"the policies of service `{service}` are unusable: {type(e).__name__}") from e
 
 
+@gc_paused()
 def after_deltas(policy_set: PolicySet, policies: bytes, service: str) -> PolicySet | None:
     """Apply the deltas of a download; None if all policies must be downloaded.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from ranger_cdap.collector import gc_paused
 from ranger_cdap.engine import PolicyEngine
-from ranger_cdap.engine.view import Item, Path, PolicyEntry, ResourceMatcher, gc_paused
+from ranger_cdap.engine.view import Item, Path, PolicyEntry, ResourceMatcher
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, any_of, negated
 from ranger_cdap.tools.analysis.logic.witness import Witness

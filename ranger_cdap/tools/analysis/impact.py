@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from ranger_cdap.collector import gc_paused
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
-from ranger_cdap.engine.view import Path, PolicyEntry, gc_paused
+from ranger_cdap.engine.view import Path, PolicyEntry
 from ranger_cdap.keyed import remembered
 from ranger_cdap.tools.analysis.comparison import SetComparison, differences
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable

@@ -12,8 +12,9 @@ from typing import Final
 
 import msgspec
 
+from ranger_cdap.collector import gc_paused
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
-from ranger_cdap.engine.view import ALL_USERS, ANY_USER, Path, PolicyEntry, gc_paused
+from ranger_cdap.engine.view import ALL_USERS, ANY_USER, Path, PolicyEntry
 from ranger_cdap.ranger_model.json_text import decode_or_none
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
 from ranger_cdap.tools.analysis.logic.formula import FALSE, TRUE, Formula, all_of, negated
