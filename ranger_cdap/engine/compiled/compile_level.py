@@ -44,8 +44,8 @@ def compile_element(
 
     If `look_up` is given, Java's look-up finds the policy by it, not by these values.
     """
-    given = list(dict.fromkeys(values))
-    kept = [v for v in given if v]
+    given = tuple(dict.fromkeys(values))
+    kept = tuple(filter(None, given))
     if len(kept) == 1 and not excludes and _is_plain(kept[0], options):
         single = fold(kept[0]) if options.ignore_case else kept[0]
         matcher = ResourceMatcher(options, (), (), False, False, None, FREE, kept[0], single)
@@ -56,7 +56,7 @@ def compile_element(
     return PathMatcher(**structs.asdict(matcher), look_up=look_up or look_ups_of(given, options))
 
 
-def _several(kept: list[str], excludes: bool, options: LevelOptions, *, alone: bool) -> ResourceMatcher:
+def _several(kept: tuple[str, ...], excludes: bool, options: LevelOptions, *, alone: bool) -> ResourceMatcher:
     match_any = not kept
     if options.wildcards:
         match_any = match_any or any(v == "*" if options.recursive else not v.strip("*") for v in kept)
@@ -69,7 +69,7 @@ def _several(kept: list[str], excludes: bool, options: LevelOptions, *, alone: b
     cost = FREE if exact is not None else sum((_cost(test, options) for test in tests), FREE)
     if cost is not FREE and options.ignore_case:
         cost += cost_of_folding(test.text for test in tests)
-    return ResourceMatcher(options, tuple(kept), tests, match_any, excludes, exact, cost)
+    return ResourceMatcher(options, kept, tests, match_any, excludes, exact, cost)
 
 
 def _is_plain(value: str, options: LevelOptions) -> bool:

@@ -46,7 +46,7 @@ class PolicyResourceMatcher(msgspec.Struct, frozen=True, gc=False):
 
     def max_steps(self, longest: int = MAX_VALUE_LENGTH) -> int:
         """Return the steps to match values of at most `longest` characters (engine/compiled/cost.py)."""
-        return sum(element.cost.max_steps(longest) for element in self.elements if element.cost is not FREE)
+        return sum([element.cost.max_steps(longest) for element in self.elements if element.cost is not FREE])
 
     def steps(self, values: tuple[Value, ...], tokens: Tokens) -> int:
         """Return the steps to match these values."""
@@ -175,7 +175,10 @@ def compile_resource(resources: Mapping[str, PolicyResource], model: ServiceMode
 
 def last_specific(elements: Sequence[ResourceMatcher]) -> int:
     """Return the last level that does not cover everything, -1 if all do."""
-    return max((level for level, element in enumerate(elements) if not element.match_any), default=-1)
+    for level in range(len(elements) - 1, -1, -1):
+        if not elements[level].match_any:
+            return level
+    return -1
 
 
 COMMON_OPTIONS = PolicyResourceMatcher((), (), -1)

@@ -48,7 +48,11 @@ def has_no_issues(policy: Policy, compiler: PolicyCompiler) -> bool:
     if policy.data_mask_policy_items or policy.row_filter_policy_items:
         return False
     known = compiler.model.known_access_types
-    return all(not item.conditions and all(one.type in known for one in item.accesses) for item in policy.items())
+    for items in (policy.policy_items, policy.deny_policy_items, policy.allow_exceptions, policy.deny_exceptions):
+        for item in items:
+            if item.conditions or not known.issuperset([one.type for one in item.accesses]):
+                return False
+    return True
 
 
 def has_custom_conditions(policy: Policy, compiler: PolicyCompiler) -> bool:

@@ -149,9 +149,10 @@ class TagTable:
         tags = [self._request_tag(t) for t in request_tags] if not (self.enriched and self._lenient) else []
         if path is not None:
             tags += (ApplicableTag(t.type, MatchType.ANCESTOR, False, t.attributes) for t in self.everywhere)
-        found = [(tag, MatchType.DESCENDANT) for tag in self._all_tags] if path == () else []
         if path and self.resources:
             found = self.resources.matching(path, values, tokens, scopes)
+        else:
+            found = [(tag, MatchType.DESCENDANT) for tag in self._all_tags] if path == () else []
         for tag, match_type in found:
             effective = tag.effective_at(time)
             if (match_type is not MatchType.DESCENDANT or include_descendants) and (effective or not path):

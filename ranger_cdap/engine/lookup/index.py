@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import product
 from math import prod
 from operator import itemgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from ranger_cdap.engine.compiled import cost
 from ranger_cdap.engine.compiled.java import fold
@@ -27,6 +27,7 @@ _MAX_KEYS = 64
 BELOW_TOP = 2
 """Fewest levels of a resource with few policies below it: all policies may be below one of the highest level."""
 
+_TEXT: Final = frozenset((str,))
 _T = TypeVar("_T", bound=Hashable)
 Elements = Sequence[ResourceMatcher]
 Mask = tuple[int, ...]
@@ -123,6 +124,8 @@ class ShapeIndex(Generic[_T]):
 
         Above a limit of combinations, returns all entries.
         """
+        if _TEXT.issuperset(map(type, values)):
+            return self.find(cast("tuple[str, ...]", values), tokens)[0]
         several = [_single_values(value) for value in values]
         if prod(map(len, several)) > _MAX_KEYS:
             return self._all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from ranger_cdap.engine.compiled.matcher import Tokens, Value
 from ranger_cdap.engine.compiled.resource_match import MatchType, PolicyResourceMatcher
@@ -11,7 +11,10 @@ from ranger_cdap.engine.compiled.service_def import Path, ServiceModel
 from ranger_cdap.engine.lookup.index import BELOW_TOP, ResourceIndex
 from ranger_cdap.engine.model.request import ElementScope, first_scoped_level
 
+_MAX_RESOURCES: Final = 20_000
+_MAX_LENGTH: Final = 1_000
 _T = TypeVar("_T")
+Matching = Sequence[tuple[_T, MatchType]]
 
 
 class ResourceMap(Generic[_T]):
@@ -26,6 +29,8 @@ class ResourceMap(Generic[_T]):
         )
         self._index.build_same_levels(self._pairs)
         self._index.build_below(self._pairs, 1)
+        self._depends_on_request = any(element.dynamic for matcher, _ in self.items for element in matcher.elements)
+        self._cache: dict[tuple[Path, tuple[Value, ...]], Matching[_T]] = {}
 
     @property
     def is_crowded(self) -> bool:
@@ -52,8 +57,22 @@ class ResourceMap(Generic[_T]):
         values: tuple[Value, ...],
         tokens: Tokens = None,
         scopes: Mapping[str, ElementScope] | None = None,
-    ) -> list[tuple[_T, MatchType]]:
-        """Return the values on the resource, above it and below it, each with its match type."""
+    ) -> Matching[_T]:
+        """Return the values on the resource, above it and below it, each with its match type; cached, bounded."""
+        if scopes or self._depends_on_request:
+            return self._matching(path, values, tokens, scopes)
+        found = self._cache.get((path, values))
+        if found is None:
+            found = self._matching(path, values, tokens, scopes)
+            if len(repr(values)) <= _MAX_LENGTH:
+                if len(self._cache) >= _MAX_RESOURCES:
+                    self._cache.clear()
+                self._cache[path, values] = found
+        return found  # not to be changed
+
+    def _matching(
+        self, path: Path, values: tuple[Value, ...], tokens: Tokens, scopes: Mapping[str, ElementScope] | None
+    ) -> Matching[_T]:
         found: set[int] = set()
         depth = first_scoped_level(path, scopes)
         depth = len(path) if depth is None else depth
