@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from msgspec import to_builtins
 
 from ranger_cdap.authz.explanation import Explanation, changes
-from ranger_cdap.authz.known_names import UnknownName
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer, Missing
 from ranger_cdap.cdap.requirements import requirement_sentences
+from ranger_cdap.cdap.unknown_name import UnknownName
 
 
 def verdict(answer: Answer) -> str:

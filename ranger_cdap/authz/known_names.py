@@ -11,8 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
-import msgspec
-
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.groups import GroupResolver
 from ranger_cdap.authz.policy_index import PolicyIndex, users_of
@@ -20,6 +18,7 @@ from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, entity_type, entity_types, to_resource
 from ranger_cdap.cdap.pattern import EntityPattern
 from ranger_cdap.cdap.profile import Operation
+from ranger_cdap.cdap.unknown_name import UnknownName
 from ranger_cdap.engine.view import OWNER_MACRO, PUBLIC, USER_MACRO, matches, normalise
 from ranger_cdap.keyed import grouped
 from ranger_cdap.ranger_model.policy import PolicyResource
@@ -32,20 +31,6 @@ _ALWAYS_THERE: Final = frozenset({"default", "system"})
 _NEAREST: Final = 3
 _LIKENESS: Final = 0.6
 _WILD: Final = re.compile(r"[*?{]")
-
-
-class UnknownName(msgspec.Struct, frozen=True):
-    """A name that is not known, and the nearest ones; it is `covered` if a wildcard of a policy matches it."""
-
-    kind: str
-    name: str
-    nearest: tuple[str, ...]
-    covered: bool = False
-
-    def __str__(self) -> str:
-        *others, last = (f"`{name}`" for name in self.nearest or ("",))
-        hint = f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if self.nearest else ""
-        return f"unknown {self.kind} `{self.name}`: no policy, role, tag, inventory or user store names it{hint}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ import click
 
 from ranger_cdap.authz.answer_documents import as_document
 from ranger_cdap.authz.explanation import Explainer
-from ranger_cdap.authz.known_names import KnownNames, UnknownName
+from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.authz.lacked_privileges import lacked_privileges
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer, Missing, denied
+from ranger_cdap.cdap.unknown_name import UnknownName
 from ranger_cdap.cli.check_arguments import CheckArguments, check_arguments
 from ranger_cdap.cli.check_text import print_answer, print_explanation, unknown_checks
 from ranger_cdap.cli.command import Command
@@ -66,8 +67,8 @@ def check(
     if service is not None:
         if why or files is not None:
             raise InvalidInput("`--service` excludes `--why` and `--policies`: the service has its own policies")
-        answer = _asked_of_service(invocation, service, asked)
-        _show(invocation, answer)
+        answer, unknown_there = _asked_of_service(invocation, service, asked)
+        _show(invocation, answer, unknown=unknown_there)
     else:
         with authorizer_by(invocation, files) as authorizer:
             decide = authorizer.explain if why else authorizer.check
@@ -107,15 +108,20 @@ def _show(
         print_answer(invocation, answer, lacked)
 
 
-def _asked_of_service(invocation: Invocation, service: AskedService, asked: CheckArguments) -> Answer:
+def _asked_of_service(
+    invocation: Invocation, service: AskedService, asked: CheckArguments
+) -> tuple[Answer, Sequence[UnknownName] | None]:
     with service.client(invocation) as client:
         from ranger_cdap.client.operation_answer import answer_of
         from ranger_cdap.client.operation_answer import check as question
 
         try:
-            reply = client.ask(question(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context))
+            reply = client.ask(
+                question(asked.user, asked.groups, asked.operation, asked.entity, context=asked.context, names=True)
+            )
         except NotReady as e:
-            return denied(asked.operation, asked.entity, asked.user, f"not ready: {e}", ready=False)
+            return denied(asked.operation, asked.entity, asked.user, f"not ready: {e}", ready=False), None
     if reply.pending:
         invocation.messages.print(f"note: {reply.pending}")
-    return answer_of(reply)
+    invocation.warn_of(reply.unknown or ())
+    return answer_of(reply), reply.unknown

@@ -9,12 +9,12 @@ from rich.tree import Tree
 from ranger_cdap.authz.answer_documents import explanation_document, verdict
 from ranger_cdap.authz.denial_text import denial_by
 from ranger_cdap.authz.explanation import Explainer, Explanation, changes
-from ranger_cdap.authz.known_names import UnknownName
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.additional_privileges import AdditionalPrivileges
 from ranger_cdap.cdap.answer import Answer, EvaluatedPrivilege, Missing
 from ranger_cdap.cdap.context import CAPACITIES
 from ranger_cdap.cdap.requirements import with_sentence
+from ranger_cdap.cdap.unknown_name import UnknownName
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.engine import Problem
 from ranger_cdap.ranger_model.policy import policy_text

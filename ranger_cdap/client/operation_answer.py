@@ -36,8 +36,12 @@ def check(
     *,
     context: Context = Context(),  # noqa: B008 a frozen value
     client_ip: str | None = None,
+    names: bool = False,
 ) -> ServiceRequest[OperationDecision]:
-    """Ask what `Authorizer.check` decides; the master user is that of the service."""
+    """Ask what `Authorizer.check` decides; the master user is that of the service.
+
+    `names`: also ask which names are not known, which a service tells delegates only.
+    """
     question = OperationRequest(
         user=user,
         operation=operation,
@@ -46,6 +50,7 @@ def check(
         related={role: list(map(_wire, entities)) for role, entities in context.related.items()},
         impersonated=context.impersonated,
         client_ip=client_ip,
+        names=names,
     )
 
     def problem(reply: OperationDecision, _status: int) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import msgspec
 
 from ranger_cdap.authz.explanation import Explanation
-from ranger_cdap.authz.known_names import UnknownName
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.cdap.unknown_name import UnknownName
 from ranger_cdap.engine import Problem
 from ranger_cdap.tools.analysis.access_row import AccessRow
 from ranger_cdap.tools.questions.access_holders import AccessHolder

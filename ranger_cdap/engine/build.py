@@ -52,11 +52,6 @@ class EngineState(EngineView):
         return of_resources + of_tags * max(1, self.tag_table.count)
 
     @property
-    def repositories(self) -> tuple[PolicyRepository, ...]:
-        """Policies outside zones, and those of each zone."""
-        return (self.default, *self.zones.values())
-
-    @property
     def is_crowded(self) -> bool:
         """Return True if one decision may concern a crowd of policies, tags or zones."""
         tag_policies = self.tag_repository.entries if self.tag_repository is not None else ()

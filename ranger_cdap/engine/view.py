@@ -132,3 +132,8 @@ class EngineView:
     roles: RoleTable
     privileged: Privileged
     options: EngineOptions
+
+    @property
+    def repositories(self) -> tuple[PolicyRepository, ...]:
+        """Policies outside zones, and those of each zone."""
+        return (self.default, *self.zones.values())

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 
+from ranger_cdap.cdap.unknown_name import UnknownName
 from ranger_cdap.wire.cdap_wire import Name, Names
 from ranger_cdap.wire.json_body import Strict
 from ranger_cdap.wire.pdp_wire import PolicyInfo
@@ -24,7 +25,10 @@ RelatedEntities = Mapping[Name, Annotated[list[OperationEntity], msgspec.Meta(ma
 
 
 class OperationRequest(Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """May the user, with these groups, perform the operation on the entity?"""
+    """May the user, with these groups, perform the operation on the entity?
+
+    `names`: also say which names of the question are not known.
+    """
 
     user: Name
     operation: Name
@@ -33,6 +37,7 @@ class OperationRequest(Strict, frozen=True, kw_only=True, omit_defaults=True):
     related: RelatedEntities = msgspec.field(default_factory=dict)
     impersonated: Name | None = None
     client_ip: Name | None = None
+    names: bool = False
 
 
 class NeededPrivilege(Strict, frozen=True):
@@ -61,7 +66,7 @@ class OperationReply(Strict, frozen=True, kw_only=True):
     """The answer, with the question; `enforced` is false if a denial is only reported.
 
     `asked` is the operation in the request, `operation` the profile's row for it. `pending` says if a grant of the sync
-    job is still to come.
+    job is still to come. `unknown`: names that nothing names, with the nearest; null if they were not looked up.
     """
 
     user: str
@@ -75,3 +80,4 @@ class OperationReply(Strict, frozen=True, kw_only=True):
     missing: list[NeededPrivilege]
     decided_by: list[DecidingPrivilege]
     pending: str = ""
+    unknown: list[UnknownName] | None = None

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.authz.decider import NOTHING_ELSE, Decider
-from ranger_cdap.authz.known_names import KnownNames, UnknownName
+from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.entity import entity_id, parse_entity
 from ranger_cdap.cdap.pattern import parse_pattern
 from ranger_cdap.cdap.profile import load_profile
+from ranger_cdap.cdap.unknown_name import UnknownName
 from ranger_cdap.config import RangerSettings, Settings
 from ranger_cdap.ranger.refresh.fixed import documents
 from tests.cli.fixtures import COMPANY, ROLES, USERS, download, item, policy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranger_cdap.authz.answer_documents import as_document
+from ranger_cdap.authz.known_names import KnownNames
+from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.context import Context
 from ranger_cdap.cdap.entity import EntityId, entity_id
@@ -20,6 +21,7 @@ from ranger_cdap.cli.check_text import print_answer
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.client import ClientSettings, DecisionClient, Secret, answer_of, check
 from ranger_cdap.errors import DecisionServiceForbidden, DecisionServiceRejected, InvalidInput
+from ranger_cdap.service.api import operation_api
 from tests.authz.fixtures import policy
 from tests.client.both_clients import BOTH, Ask
 from tests.service.fixtures import World, secret_of, serving
@@ -96,16 +98,46 @@ def test_a_service_answers_as_an_authorizer_with_the_same_policies(
     world: World, client: DecisionClient, user: str, groups: list[str], verb: str, entity: EntityId, context: Context
 ) -> None:
     operation = f"{entity.type}.{verb}"
-    question = check(user, groups, operation, entity, context=context)
+    question = check(user, groups, operation, entity, context=context, names=True)
     here = _answer_or_problem(lambda: world.state.authorizer.check(user, groups, operation, entity, context=context))
     if isinstance(here, str):
         with pytest.raises(DecisionServiceRejected) as caught:
             client.ask(question)
         assert here.replace("`", "'")[:200] in str(caught.value)
         return
-    there = answer_of(client.ask(question))
-    assert json.loads(msgspec.json.encode(as_document(there))) == json.loads(msgspec.json.encode(as_document(here)))
-    assert bool(client.ask(question)) is here.allowed
+    reply = client.ask(question)
+    authorizer = world.state.authorizer
+    names = KnownNames.of(authorizer, PolicyIndex.of(authorizer.snapshot.documents))
+    row = authorizer.decider.config.profile.operation(operation)
+    unknown = names.unknown_in(row, user, groups, entity, context)
+    there = as_document(answer_of(reply), unknown=reply.unknown)
+    assert msgspec.json.decode(msgspec.json.encode(there)) == msgspec.json.decode(
+        msgspec.json.encode(as_document(here, unknown=unknown))
+    )
+    assert bool(reply) is here.allowed
+
+
+def test_delegates_that_ask_are_told_the_unknown_names(
+    world: World, client: DecisionClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others are not: the nearest names may be of what they must not know of. Nor are names looked up in a crowd."""
+
+    def told(caller: DecisionClient, who: str, **more: bool) -> list[str] | None:
+        found = caller.ask(check(who, [], "dataset.get", entity_id("dataset", ("ns1", "kvs")), **more)).unknown
+        return None if found is None else [f"{one.kind} {one.name}: {', '.join(one.nearest)}" for one in found]
+
+    with DecisionClient(asking(world, "evaluate")) as other:
+        assert {
+            "asked": told(client, "alcie", names=True),
+            "not asked": told(client, "alcie"),
+            "another caller": told(other, "evaluate", names=True),
+        } == {
+            "asked": ["user alcie: alice", "dataset ns1.kvs: ns1.kv"],
+            "not asked": None,
+            "another caller": None,
+        }
+    monkeypatch.setattr(operation_api, "_MOST_POLICIES", len(POLICIES) - 1)
+    assert told(client, "alcie", names=True) is None
 
 
 @pytest.mark.parametrize("user", ["alice", "bob", "mallory"])

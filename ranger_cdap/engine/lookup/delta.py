@@ -23,7 +23,7 @@ _ACCESS_TYPES = (0, "0", None)
 
 
 class _Head(msgspec.Struct, rename="camel"):
-    """What tells one policy from another; the rest is skipped, because reading 100,000 items holds up decisions."""
+    """Head of a changed policy; the rest is skipped, because reading 100,000 items holds up decisions."""
 
     id: Any = None
     service_type: Any = None

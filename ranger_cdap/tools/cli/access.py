@@ -13,10 +13,10 @@ import click
 from msgspec import to_builtins
 
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.authz.known_names import UnknownName
 from ranger_cdap.cdap.entity import EntityId, to_resource
 from ranger_cdap.cdap.inventory import read_entities
 from ranger_cdap.cdap.pattern import EntityPattern, parse_pattern
+from ranger_cdap.cdap.unknown_name import UnknownName
 from ranger_cdap.cli.command import Command
 from ranger_cdap.cli.exit_codes import MEANINGS, ExitCode
 from ranger_cdap.cli.invocation import Invocation, pass_invocation

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from ranger_cdap.authz.authorizer import Authorizer
-from ranger_cdap.authz.known_names import KnownNames, UnknownName
+from ranger_cdap.authz.known_names import KnownNames
 from ranger_cdap.authz.policy_index import PolicyIndex
 from ranger_cdap.cdap.entity import EntityId
 from ranger_cdap.cdap.pattern import EntityPattern
+from ranger_cdap.cdap.unknown_name import UnknownName
 from ranger_cdap.errors import InvalidInput, NotReady
 from ranger_cdap.tools.questions.access_holders import members_of
 from ranger_cdap.tools.questions.matrix import MOST_CELLS, Matrix, matrix
