@@ -1,7 +1,5 @@
 """A bulk run of the sync job beside the plain Spark job that a data engineer would write.
 
-With one run only (`--lines 160000`) the lives are compared; later the plain job misses the ends of former lives.
-
 `python -m benchmarks.bulk` (in `make bench`) runs both in turn, each in a fresh process on `local[2]`, until all grants
 are planned. It prints CPU seconds of the whole process tree, which say more than seconds on a machine that others use
 as well, and the maximum of its resident memory. What they have in common is not counted: the start of Spark, and the
@@ -70,7 +68,7 @@ def main() -> None:
             for side in sides:
                 command = [sys.executable, "-m", "benchmarks.bulk", *sys.argv[1:], "--one", side, "--home", name]
                 subprocess.run(command, check=True)
-            if not given.one and len(given.lines) == 1:
+            if not given.one:
                 compare(Path(name))
 
 

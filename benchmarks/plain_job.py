@@ -63,9 +63,9 @@ def write_lives(spark: SparkSession, home: Path) -> None:
     """Append the lives that the lines of `topic` and `records` tell of, and the ends of those that were known."""
     lives = spark.read.parquet(str(home / LIVES))
     known = lives.groupBy("entity", "number", "creator", "begun").agg(F.max("ended").alias("ended"))
-    events = _messages(spark, home).unionByName(_requests(spark, home)).cache()
-    exists = known.where("ended IS NULL").select("entity").union(events.select("entity")).distinct()
-    events = events.unionByName(_from_above(events, exists))
+    told = _messages(spark, home).unionByName(_requests(spark, home)).cache()
+    exists = known.where("ended IS NULL").select("entity").union(told.select("entity")).distinct()
+    events = told.unionByName(_from_above(told, exists))
     newest = known.groupBy("entity").agg(
         F.max("number").alias("last"), F.max_by(F.struct("creator", "begun", "ended"), "number").alias("life")
     )
@@ -91,7 +91,7 @@ def write_lives(spark: SparkSession, home: Path) -> None:
         "entity", F.col("last").alias("number"), "life.creator", "life.begun", "ended"
     )
     new.unionByName(over).write.mode("append").parquet(str(home / LIVES))
-    events.unpersist()
+    told.unpersist()
 
 
 def _messages(spark: SparkSession, home: Path) -> DataFrame:
