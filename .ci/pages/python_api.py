@@ -6,8 +6,9 @@ import importlib
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
@@ -16,13 +17,18 @@ The public API; everything else can change with any release.
 
 Errors are those of [errors](errors.md): `ranger_cdap.errors` has their classes. Hooks for plugins have
 [a page of their own](hooks.md).
+
+Each example runs after the set-up below the heading of its module, and a test runs them all. The set-up of
+`ranger_cdap` needs the extra `service`.
 """
 _MODULES: Final = {
     "ranger_cdap": "Decide CDAP's operations. A name is loaded when it is first used.",
     "ranger_cdap.testing": "A Ranger Admin for tests; needs the extra `service`.",
     "ranger_cdap.testing.fixtures": "The same as pytest fixtures.",
     "ranger_cdap.client": (
-        "Ask a decision service ([how](../how-to/ask-the-decision-service.md)); needs the extra `client`."
+        "Ask a decision service ([how](../how-to/ask-the-decision-service.md)); needs the extra `client`.\n\n"
+        "The service of the examples allows the caller `reports` every request. Its policies grant alice READ and\n"
+        "WRITE on the dataset `orders`, and bob READ on its namespace `sales`."
     ),
     "ranger_cdap.engine": (
         "Decide for any Ranger service ([how](../how-to/decide-for-another-service.md)). Pure: no I/O, no clock."
@@ -30,6 +36,14 @@ _MODULES: Final = {
 }
 _INTERNAL: Final = {"Authorizer.decider"}
 _WIDTH: Final = 110
+_EXAMPLES: Final = dict(
+    re.findall(
+        r"^## (\S+)\n\n(.+?)\s*(?=^## |\Z)",
+        Path(__file__).with_name("python_api_examples.txt").read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+)
+"""The examples of a function, and the lines that those of a module share, by its name."""
 
 
 def page() -> str:
@@ -39,7 +53,7 @@ def page() -> str:
 
 def _module(name: str, about: str) -> Iterator[str]:
     module = importlib.import_module(name)
-    yield from (f"## `{name}`", "", about, "")
+    yield from (f"## `{name}`", "", about, "", *_example(name))
     for member in _names(module):
         yield from _member(module, member)
 
@@ -59,10 +73,8 @@ def _member(module: ModuleType, name: str) -> Iterator[str]:
         return
     if inspect.isclass(found):
         yield from (f"### `{name}`", "", *_class(name, found))
-    elif callable(found) and inspect.getdoc(found) and not _is_fixture(found):
-        yield from (f"### `{name}`", "", *_signature(name, found), *_text(found))
-    elif _is_fixture(found):
-        yield from (f"### `{name}`", "", *_text(found))
+    elif callable(found) and inspect.getdoc(found):
+        yield from _function("###", name, found)
     else:
         yield from (f"### `{name} = {found!r}`", "")
 
@@ -82,9 +94,13 @@ def _class(name: str, found: type) -> Iterator[str]:
             continue
         if isinstance(value, property):
             yield from (f"#### `{name}.{member}`", "", *_text(value))
-        elif isinstance(value, classmethod | staticmethod) or inspect.isfunction(value):
-            function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-            yield from (f"#### `{name}.{member}`", "", *_signature(f"{name}.{member}", function), *_text(function))
+        elif inspect.isfunction(function := getattr(value, "__func__", value)):
+            yield from _function("####", f"{name}.{member}", function)
+
+
+def _function(level: str, name: str, function: Any) -> Iterator[str]:
+    call = () if type(function).__name__ == "FixtureFunctionDefinition" else _signature(name, function)
+    yield from (f"{level} `{name}`", "", *call, *_text(function), *_example(name))
 
 
 def _signature(name: str, function: Any) -> Iterator[str]:
@@ -106,10 +122,8 @@ def _signature(name: str, function: Any) -> Iterator[str]:
 
 def _default(parameter: inspect.Parameter) -> str:
     value = parameter.default
-    if value is parameter.empty:
-        return ""
-    plain = value is None or type(value) in (bool, int, float, str, tuple)
-    return f" = {value!r}" if plain else " = ..."
+    shown = repr(value) if value is None or type(value) in (bool, int, float, str, tuple) else "..."
+    return "" if value is parameter.empty else f" = {shown}"
 
 
 def _text(found: Any) -> Iterator[str]:
@@ -121,5 +135,5 @@ def _text(found: Any) -> Iterator[str]:
         yield from ("Raises:", "", *(f"- {line}" for line in lines), "")
 
 
-def _is_fixture(found: Any) -> bool:
-    return type(found).__name__ == "FixtureFunctionDefinition"
+def _example(name: str) -> Sequence[str]:
+    return ("```pycon", _EXAMPLES[name], "```", "") if name in _EXAMPLES else ()

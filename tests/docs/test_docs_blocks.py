@@ -28,7 +28,7 @@ def blocks_in(*languages: str) -> list[Block]:
 
 
 def test_every_block_says_what_it_is() -> None:
-    known = _OTHERS | {"sh", "python", "toml", "json", "java"}
+    known = _OTHERS | {"sh", "python", "pycon", "toml", "json", "java"}
     assert [str(block) for block in blocks_in() if block.language not in known] == []
 
 
