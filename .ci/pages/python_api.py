@@ -35,6 +35,10 @@ _MODULES: Final = {
     ),
 }
 _INTERNAL: Final = {"Authorizer.decider"}
+_TEXTS: Final = {
+    "HookimplMarker": "Mark a function as an implementation of the [hook](hooks.md) of its name. Options: as in pluggy."
+}
+"""Texts for objects whose docstring is that of another package, by their class."""
 _WIDTH: Final = 110
 _EXAMPLES: Final = dict(
     re.findall(
@@ -128,7 +132,7 @@ def _default(parameter: inspect.Parameter) -> str:
 
 def _text(found: Any) -> Iterator[str]:
     """The docstring; what it raises as a list."""
-    text, _, raises = (inspect.getdoc(found) or "").partition("\nRaises:\n")
+    text, _, raises = (_TEXTS.get(type(found).__name__) or inspect.getdoc(found) or "").partition("\nRaises:\n")
     yield from (text.strip(), "")
     if raises:
         lines = re.sub(r"\n +", " ", textwrap.dedent(raises)).splitlines()
