@@ -79,8 +79,10 @@ class ChainVerifier:
     def end(self) -> Iterator[Break]:
         """Yield the breaks of the last line, and the expected records that did not occur."""
         yield from self._report_foreign(None)
-        for link in sorted(self.expected, key=lambda link: link.number):
-            yield Break(self._place, f"record {link.number} with the expected hash is not in these files")
+        yield from (
+            Break(self._place, f"record {link.number} with the expected hash is not in these files")
+            for link in sorted(self.expected, key=lambda link: link.number)
+        )
 
     def _report_foreign(self, following: ChainLine | None) -> Iterator[Break]:
         foreign, self._foreign = self._foreign, None

@@ -32,18 +32,22 @@ def _found(entity: EntityId, kinds: Sequence[EntityType], named: Iterable[Mappin
             _, one = found
             ways = (one.ancestor(level) for level in entity_type(one.type).path[len(path) :])
             yield from (each for way in ways if way for each in _below(way, kinds))
-    for kind in kinds:
-        for parts in product(*(names.get(level, ()) for level in kind.path[len(path) :])):
-            if found := from_resource(dict(zip(kind.path, ("", *entity.parts, *parts), strict=True))):
-                yield found[1]
+    yield from (
+        found[1]
+        for kind in kinds
+        for parts in product(*(names.get(level, ()) for level in kind.path[len(path) :]))
+        if (found := from_resource(dict(zip(kind.path, ("", *entity.parts, *parts), strict=True))))
+    )
 
 
 def _below(one: EntityId, kinds: Iterable[EntityType]) -> Iterator[EntityId]:
     """Yield one of each of these types below an entity, and the entity itself if its type is one of them."""
     path = entity_type(one.type).path
-    for kind in kinds:
-        if kind.path[: len(path)] == path:
-            yield EntityId(kind.name, (*one.parts, *(_name(level, "*") for level in kind.path[len(path) :])))
+    yield from (
+        EntityId(kind.name, (*one.parts, *(_name(level, "*") for level in kind.path[len(path) :])))
+        for kind in kinds
+        if kind.path[: len(path)] == path
+    )
 
 
 def _once(entities: Iterable[EntityId]) -> Iterator[EntityId]:

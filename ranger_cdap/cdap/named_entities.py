@@ -19,9 +19,11 @@ def named_entities(resources: Mapping[str, PolicyResource]) -> Iterator[tuple[st
     all_plain = not any(one.is_excludes or one.is_recursive for one in resources.values())
     if not all_plain or prod(len(one.values) for one in resources.values()) > MOST_NAMED:
         return
-    for values in product(*(one.values for one in resources.values())):
-        if found := from_resource(dict(zip(resources, values, strict=True))):
-            yield found
+    yield from (
+        found
+        for values in product(*(one.values for one in resources.values()))
+        if (found := from_resource(dict(zip(resources, values, strict=True))))
+    )
 
 
 def exact_entity(policy: Policy) -> tuple[str, EntityId] | None:

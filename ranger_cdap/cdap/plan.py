@@ -148,8 +148,7 @@ def _needs(
 ) -> Iterable[RequiredPrivilege]:
     for privilege, entities in needed:
         capacity, name = _who(privilege.person, person, context)
-        for entity in entities:
-            yield RequiredPrivilege(capacity, name, privilege.actions, entity, privilege)
+        yield from (RequiredPrivilege(capacity, name, privilege.actions, entity, privilege) for entity in entities)
 
 
 def _direct(one: DirectPrivilege, entity: EntityId, person: str, context: Context) -> RequiredPrivilege:

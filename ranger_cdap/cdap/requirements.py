@@ -152,8 +152,7 @@ def _sentences(number: str, document: RequirementDocument) -> Iterator[tuple[str
     for key, row in document.rows.items():
         kind, _, operation = key.partition("-")
         yield f"S{number}-{key}", _sentence(kind, operation, row)
-    for key, sentence in document.sentences.items():
-        yield f"S{number}-{key}", sentence
+    yield from ((f"S{number}-{key}", sentence) for key, sentence in document.sentences.items())
 
 
 def _sentence(kind: str, operation: str, row: DocumentRow) -> str:

@@ -55,8 +55,7 @@ def addresses(url: str) -> tuple[str, ...]:
 def configured_addresses(settings: Settings) -> Iterator[tuple[AddressSetting, str]]:
     """Return every address of the settings that gets a credential or is trusted."""
     audit, confirm = settings.audit, settings.sync.confirm
-    for url in addresses(settings.ranger.url) or ("",):
-        yield RANGER, url
+    yield from ((RANGER, url) for url in addresses(settings.ranger.url) or ("",))
     optional = [
         *((SOLR, url) for url in addresses(audit.solr_url)),
         *((ELASTICSEARCH, url) for url in addresses(audit.elasticsearch_url)),
@@ -70,12 +69,14 @@ def configured_addresses(settings: Settings) -> Iterator[tuple[AddressSetting, s
 
 def address_problems(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield each setting whose host or address cannot be used, and why."""
-    for host in settings.network.plain_hosts:
-        if not _is_host(host):
-            yield (
-                _PLAIN_HOSTS,
-                f"`{_PLAIN_HOSTS}` must have host names or addresses like `solr.example.com`, not {host[:100]!a}",
-            )
+    yield from (
+        (
+            _PLAIN_HOSTS,
+            f"`{_PLAIN_HOSTS}` must have host names or addresses like `solr.example.com`, not {host[:100]!a}",
+        )
+        for host in settings.network.plain_hosts
+        if not _is_host(host)
+    )
     for setting, url in configured_addresses(settings):
         try:
             checked_address(url, setting, settings.network.plain_hosts)

@@ -167,8 +167,10 @@ def _admins(
             accepted[name] = None
     if accepted:
         yield ProposedSetting("admin.users", tuple(accepted), _ADMINS)
-    for name, problem in refused.items():
-        yield SiteProperty(_ADMINS, f"`{_excerpt(name)}` is not proposed: it {problem}; name users in `admin.users`")
+    yield from (
+        SiteProperty(_ADMINS, f"`{_excerpt(name)}` is not proposed: it {problem}; name users in `admin.users`")
+        for name, problem in refused.items()
+    )
     if not (accepted or refused):
         yield SiteProperty(_ADMINS, "names no one; name users in `admin.users`")
 

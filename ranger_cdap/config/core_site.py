@@ -195,9 +195,11 @@ def _derived(
     if base and "ldap.group_base" not in values:
         yield "ldap.group_base", (base, f"{path}: {_LDAP}base")
     if _is_posix(properties):
-        for setting, default in {"ldap.member_value": "uidNumber", "ldap.gid_attribute": "gidNumber"}.items():
-            if setting not in values:
-                yield setting, (default, _BY_DEFAULT.format(path))
+        yield from (
+            (setting, (default, _BY_DEFAULT.format(path)))
+            for setting, default in {"ldap.member_value": "uidNumber", "ldap.gid_attribute": "gidNumber"}.items()
+            if setting not in values
+        )
     if _text(properties, _SSL).lower() == "true" and "ldap.urls" in values:
         urls, origin = values["ldap.urls"]
         yield "ldap.urls", ([re.sub("^ldap://", "ldaps://", url) for url in urls], origin)

@@ -282,13 +282,15 @@ def _range_problems(settings: Settings) -> Iterator[Problem]:
 def _text_problems(settings: Settings) -> Iterator[Problem]:
     if problem := instance_problem(settings.cdap.instance):
         yield "cdap.instance", f"`cdap.instance` {problem}; it is the name of one instance"
-    for source in settings.sync.sources:
-        if not _SOURCE_NAME.fullmatch(source.name):
-            yield (
-                "sync.sources",
-                "`name` of `sync.sources` names a directory: at most 100 letters, digits and `._-`, not "
-                f"`{source.name[:100]!a}`",
-            )
+    yield from (
+        (
+            "sync.sources",
+            "`name` of `sync.sources` names a directory: at most 100 letters, digits and `._-`, not "
+            f"`{source.name[:100]!a}`",
+        )
+        for source in settings.sync.sources
+        if not _SOURCE_NAME.fullmatch(source.name)
+    )
 
 
 def instance_problem(name: str) -> str:
@@ -302,18 +304,24 @@ def instance_problem(name: str) -> str:
 
 def _lacking(settings: Settings) -> Iterator[Problem]:
     """Yield the settings that need another one, which is not set."""
-    for key in ("user", "caller", "secret") if settings.sync.confirm.url else ():
-        if not _is_set(getattr(settings.sync.confirm, key)):
-            yield "sync.confirm.url", f"`sync.confirm.url` is set, so `sync.confirm.{key}` must be set too"
-    for n, service in enumerate(settings.sync.notify):
-        for key in ("url", "caller", "secret"):
-            if not _is_set(getattr(service, key)):
-                yield "sync.notify", f"`sync.notify[{n}].{key}` is empty; set it, or remove this `[[sync.notify]]`"
+    yield from (
+        ("sync.confirm.url", f"`sync.confirm.url` is set, so `sync.confirm.{key}` must be set too")
+        for key in (("user", "caller", "secret") if settings.sync.confirm.url else ())
+        if not _is_set(getattr(settings.sync.confirm, key))
+    )
+    yield from (
+        ("sync.notify", f"`sync.notify[{n}].{key}` is empty; set it, or remove this `[[sync.notify]]`")
+        for n, service in enumerate(settings.sync.notify)
+        for key in ("url", "caller", "secret")
+        if not _is_set(getattr(service, key))
+    )
     if settings.plugin.only_ranger_groups and not settings.plugin.use_ranger_groups:
         yield "plugin.only_ranger_groups", "`plugin.only_ranger_groups` needs `plugin.use_ranger_groups`"
-    for key, certificate in _CERTIFICATES.items():
-        if attrgetter(key)(settings) and not attrgetter(certificate)(settings):
-            yield key, f"`{key}` is set and `{certificate}` is not; set both, or neither"
+    yield from (
+        (key, f"`{key}` is set and `{certificate}` is not; set both, or neither")
+        for key, certificate in _CERTIFICATES.items()
+        if attrgetter(key)(settings) and not attrgetter(certificate)(settings)
+    )
 
 
 def _is_set(value: object) -> bool:

@@ -174,9 +174,7 @@ def examine_service(settings: Settings, policies: ServicePolicies | None) -> Ite
         else failed("service", f"`{name}` is of type `{kind}`, not `{ours['name']}`", "correct `ranger.service`")
     )
     yield _audit_of_denials(policies)
-    for account in accounts(settings):
-        if account.username:
-            yield _purpose(account, settings.master, policies)
+    yield from (_purpose(account, settings.master, policies) for account in accounts(settings) if account.username)
     yield from examine_administrators(settings, policies, readable(policies.policies or ()))
 
 

@@ -32,9 +32,7 @@ def examine_certificates(settings: Settings, now: float) -> Iterator[Finding]:
         chains["service.tls_probe_certificate"] = service.tls_probe_certificate
     if sync.confirm.url or sync.notify:
         chains["sync.cert_file"] = sync.cert_file
-    for setting, file in chains.items():
-        if file:
-            yield _examine(setting, Path(file), now)
+    yield from (_examine(setting, Path(file), now) for setting, file in chains.items() if file)
     if service.callers and service.tls_client_ca:
         yield _examine("service.tls_client_ca", service.tls_client_ca, now, of_authorities=True)
 

@@ -113,13 +113,15 @@ def examine_audit_directories(audit: AuditSettings, users: Users) -> Iterator[Fi
         yield _AUDIT.examine(audit.file.parent, users)
     if users.of_viewer == {Program.SYNC}:
         places = [audit.spool_dir, *([audit.file.parent] if "file" in audit.sinks else [])]
-        for place in dict.fromkeys(places):
-            if _is_there(place) and not os.access(place, _WRITE):
-                yield failed(
-                    "audit of manual overrides",
-                    f"`sync assign` and `sync forget` cannot write their records to `{place}`",
-                    "leave `audit.file` and `audit.spool_dir` out: the default is a directory per user",
-                )
+        yield from (
+            failed(
+                "audit of manual overrides",
+                f"`sync assign` and `sync forget` cannot write their records to `{place}`",
+                "leave `audit.file` and `audit.spool_dir` out: the default is a directory per user",
+            )
+            for place in dict.fromkeys(places)
+            if _is_there(place) and not os.access(place, _WRITE)
+        )
 
 
 def examine_users(service: ServiceSettings, users: Users) -> Iterator[Finding]:

@@ -195,13 +195,11 @@ def _administrators(settings: Settings) -> Iterator[Finding]:
 def examine_secrets(exposed: Sequence[Path]) -> Iterator[Finding]:
     """Check that files with a secret are not world-readable."""
     check = "secrets"
-    for file in exposed:
-        yield note(check, f"`{file}` holds a secret and is world-readable", f"chmod o-r {file}")
+    yield from (note(check, f"`{file}` holds a secret and is world-readable", f"chmod o-r {file}") for file in exposed)
     if not exposed:
         yield well(check, "no file with a secret is world-readable")
 
 
 def examine_java_keys(not_used: Sequence[NotUsed]) -> Iterator[Finding]:
     """Report keys of the Java plugin's files that have no effect here."""
-    for key in not_used:
-        yield note("Java configuration", f"`{key.key}` of {key.file.name} is not used", key.why)
+    yield from (note("Java configuration", f"`{key.key}` of {key.file.name} is not used", key.why) for key in not_used)

@@ -50,12 +50,14 @@ def reach(url: str, context: ssl.SSLContext, timeout: float, now: Callable[[], f
 def examine_encryption(settings: Settings) -> Iterator[Finding]:
     """Report each address that is reached over plain http outside of this machine."""
     exposed = dict.fromkeys(found for found in configured_addresses(settings) if is_exposed(found[1]))
-    for setting, url in exposed:
-        yield note(
+    yield from (
+        note(
             f"encryption of `{setting.name}` {url}",
             "plain http: anyone on the network path can read its secrets and change its answers",
             f"use https:// in `{setting.name}`, and take the host out of `{setting.permission}`",
         )
+        for setting, url in exposed
+    )
     others = [found for source in settings.sync.sources if (found := _kafka(source))]
     others += filter(None, [_audit_kafka(settings)])
     yield from others

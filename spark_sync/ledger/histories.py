@@ -75,8 +75,7 @@ def is_reached(entity: EntityId, above: Above, *, is_open: bool) -> bool:
 def parts_of(entities: Iterable[EntityId]) -> Iterator[tuple[EntityId, ...]]:
     """Yield the entities in parts, those of a namespace together."""
     found = sorted(entities, key=lambda entity: (entity.parts[0], entity))
-    for start in range(0, len(found), ENTITIES_OF_A_PART):
-        yield tuple(found[start : start + ENTITIES_OF_A_PART])
+    yield from (tuple(found[start : start + ENTITIES_OF_A_PART]) for start in range(0, len(found), ENTITIES_OF_A_PART))
 
 
 def is_one_of(entities: Iterable[EntityId]) -> str:

@@ -138,8 +138,10 @@ def _files(directory: Location) -> Iterator[tuple[Location, int | None, int | No
     yield from ((path, size, size) for path, size in _log(directory, _COMMIT_OR_CHECKPOINT))
     yield directory / LOG, 1, 1  # what is spoiled if there is no table
     table, there = DeltaTable(str(directory)), {each.name: each.size for each in entries(directory)}
-    for file in pa.table(table.get_add_actions(flatten=True)).to_pylist():
-        yield directory / file["path"], there.get(file["path"]), file["size_bytes"]
+    yield from (
+        (directory / file["path"], there.get(file["path"]), file["size_bytes"])
+        for file in pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    )
 
 
 def _check_size(found: int | None, wanted: int | None) -> None:

@@ -80,8 +80,7 @@ def spread_parts(tables: Mapping[str, Iterable[pa.RecordBatch]], events: int) ->
         for file, name in zip(files, SPREAD, strict=True):
             for rows in together(tables[name], ROWS_AT_A_TIME):
                 file.add(rows)
-        for part in range(count):
-            yield SpreadPart(*(file.rows(part) for file in files))
+        yield from (SpreadPart(*(file.rows(part) for file in files)) for part in range(count))
 
 
 @dataclass(eq=False, slots=True)

@@ -44,8 +44,8 @@ def questions(lives: Iterable[Life]) -> list[EntityId]:
 
 def events_of(found: dict[EntityId, CdapAnswer], asked: Round) -> Iterator[EntityEvent]:
     """Return the events of a round's answers."""
-    for entity, existence in found.items():
-        yield EntityEvent(
+    yield from (
+        EntityEvent(
             entity=entity,
             kind=ChangeKind.CREATE if existence.exists else ChangeKind.DELETE,
             stage=Stage.ANSWER,
@@ -58,3 +58,5 @@ def events_of(found: dict[EntityId, CdapAnswer], asked: Round) -> Iterator[Entit
             requested=existence.authored,
             received=asked.ended,
         )
+        for entity, existence in found.items()
+    )

@@ -161,8 +161,9 @@ def _rows(table: CheckTable, kind: str, permission: str) -> Iterator[Operation]:
         yield see_row(kind)
     if incidental_methods(kind, permission):
         yield incidental_row(kind)
-    for verb in dict.fromkeys((*cell.strictest, *cell.rows, *cell.container)):
-        yield table.row(kind, permission, verb)
+    yield from (
+        table.row(kind, permission, verb) for verb in dict.fromkeys((*cell.strictest, *cell.rows, *cell.container))
+    )
 
 
 def _check(access: PredecessorAccess, permission: str) -> CdapCheck:

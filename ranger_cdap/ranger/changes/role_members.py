@@ -56,8 +56,11 @@ class RoleMembers:
 
     def named(self) -> Iterator[tuple[str, str]]:
         """Yield kind and name of each member."""
-        for kind, names in (("user", self.users), ("group", self.groups), ("role", self.roles)):
-            yield from ((kind, name) for name in names)
+        yield from (
+            (kind, name)
+            for kind, names in (("user", self.users), ("group", self.groups), ("role", self.roles))
+            for name in names
+        )
 
     def __str__(self) -> str:
         return ", ".join(f"{kind} `{name}`" for kind, name in self.named())

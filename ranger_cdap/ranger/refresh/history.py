@@ -230,9 +230,11 @@ def _parts(documents: Documents) -> Iterator[tuple[str, msgspec.Raw]]:
     else:
         yield from ((_MEMBER + name, _raw(raw)) for name, raw in text.members.items())
         yield from ((f"{_POLICY}{number}", _raw(raw)) for number, raw in text.policies.items())
-    for name, content in zip(_DOWNLOADS, (documents.roles, documents.tags, documents.users), strict=True):
-        if content is not None:
-            yield name, _raw(content)
+    yield from (
+        (name, _raw(content))
+        for name, content in zip(_DOWNLOADS, (documents.roles, documents.tags, documents.users), strict=True)
+        if content is not None
+    )
 
 
 def _raw(content: bytes | msgspec.Raw) -> msgspec.Raw:

@@ -63,9 +63,7 @@ class PolicyText:
     def pieces(self) -> Iterator[bytes]:
         """Yield the document in pieces, so that it is never held twice."""
         yield b"{"
-        for name, raw in self.members.items():
-            yield msgspec.json.encode(name) + b":" + bytes(raw) + b","
+        yield from (msgspec.json.encode(name) + b":" + bytes(raw) + b"," for name, raw in self.members.items())
         yield b'"policies":['
-        for number, raw in enumerate(self.policies.values()):
-            yield (b"," if number else b"") + bytes(raw)
+        yield from ((b"," if number else b"") + bytes(raw) for number, raw in enumerate(self.policies.values()))
         yield b"]}"

@@ -109,9 +109,11 @@ def _steps_of_place(wanted: DesiredState, found: CurrentState, place: _SetupPlac
     on_it = _on(found.policies, place.resources)
     # Ranger refuses a second policy in addition to one of these.
     usable = next((policy for policy in on_it if _decides_there(policy)), None)
-    for policy in on_it:
-        if policy is not usable and (step := _policy_step(policy, found, named, may_give=False)):
-            yield step
+    yield from (
+        step
+        for policy in on_it
+        if policy is not usable and (step := _policy_step(policy, found, named, may_give=False))
+    )
     if usable is not None:
         step = _policy_step(usable, found, named, may_give=not usable.conditions)
         if step is not None:

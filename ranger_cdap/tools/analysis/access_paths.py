@@ -193,9 +193,11 @@ class _CellSearch:
             yield CellItem(None, None, None)
         for zone, one, ruling in self._each():
             granted = granting_items(one, self.space)
-            for item, formula in ruling.allowing_items:
-                if self._may_hold(all_of((zone.inside, granted, formula))):
-                    yield CellItem(zone.zone, ruling, item, _occurrences(one))
+            yield from (
+                CellItem(zone.zone, ruling, item, _occurrences(one))
+                for item, formula in ruling.allowing_items
+                if self._may_hold(all_of((zone.inside, granted, formula)))
+            )
 
     def _denying(self, denied: Formula) -> Iterator[CellItem]:
         for zone, one, ruling in self._each():
@@ -213,8 +215,7 @@ class _CellSearch:
 
     def _removals(self, allowing: Iterable[CellItem]) -> Iterator[tuple[CellItem, ...]]:
         by_policy = grouped((_key(one), one) for one in allowing)
-        for keys in self._smallest(list(by_policy)):
-            yield tuple(one for key in keys for one in by_policy[key])
+        yield from (tuple(one for key in keys for one in by_policy[key]) for keys in self._smallest(list(by_policy)))
 
     def _smallest(self, keys: list[int]) -> Iterator[tuple[int, ...]]:
         """Yield the smallest sets of policies without whose items for the user there is no access."""

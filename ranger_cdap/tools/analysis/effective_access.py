@@ -98,10 +98,13 @@ class _AccessSearch:
     def allowed(self) -> Iterator[ItemAccess]:
         """Yield the rows, by source: super users, policies in their order, tags."""
         space = self.space
-        for path in self._paths():
-            for access in self.scope.accesses:
-                for source in super_source(space, path, access):
-                    yield from self._allowed_row(source, TRUE)
+        yield from (
+            row
+            for path in self._paths()
+            for access in self.scope.accesses
+            for source in super_source(space, path, access)
+            for row in self._allowed_row(source, TRUE)
+        )
         unprivileged = negated(space.superuser)
         if unprivileged is FALSE:
             return
@@ -150,10 +153,13 @@ class _AccessSearch:
                         rulings = space.rulings_of(entry, path, access)
                         if any(one.denies is not FALSE or one.symbolic.allow_exceptions for one in rulings):
                             yield from self._taken_by(zone, entry, path, access, rulings)
-        for one in space.occurrences:
-            for path in self._paths():
-                for access in self.scope.accesses:
-                    yield from self._taken_by_tag(one, path, access)
+        yield from (
+            taken
+            for one in space.occurrences
+            for path in self._paths()
+            for access in self.scope.accesses
+            for taken in self._taken_by_tag(one, path, access)
+        )
 
     def _taken_by(
         self, zone: Zone, entry: PolicyEntry, path: Path, access: str, rulings: Iterable[Ruling]

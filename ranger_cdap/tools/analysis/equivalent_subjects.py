@@ -46,8 +46,7 @@ class EquivalentSubjects:
         if path is not None:
             levels = state.model.levels
             region = Region(path, tuple(exactly(resource[name], levels[name]) for name in path))
-            for zone in space.zones(region):
-                yield from ((entry, state.compiler) for entry in space.near(zone, region))
+            yield from ((entry, state.compiler) for zone in space.zones(region) for entry in space.near(zone, region))
         if state.tag_repository is not None and state.tag_compiler is not None:
             yield from ((entry, state.tag_compiler) for entry in state.tag_repository.entries)
 

@@ -165,17 +165,23 @@ class _Comparer:
 
     def _meeting(self, zone: Zone, entry: PolicyEntry) -> Iterator[PolicyEntry]:
         """Yield the policies of a zone that may match a resource of a policy."""
-        for path in self.after.paths():
-            for resource in entry.resources:
-                if self.after.maker.self_match(resource, path, subtree=entry.covers_subtree) is not FALSE:
-                    yield from self.after.near(zone, Region(path, levels_of(resource, path)))
+        yield from (
+            near
+            for path in self.after.paths()
+            for resource in entry.resources
+            if self.after.maker.self_match(resource, path, subtree=entry.covers_subtree) is not FALSE
+            for near in self.after.near(zone, Region(path, levels_of(resource, path)))
+        )
 
     def _super_sources(self, more: SetComparison, less: SetComparison) -> Iterator[AccessSource]:
         changed = chain(*more.changed.values(), *less.changed.values())
         if more.all_differ or any(entry.compiled.priority >= SUPER_USER_PRIORITY for entry in changed):
-            for path in self.after.paths():
-                for access in self.accesses:
-                    yield from super_source(self.after, path, access)
+            yield from (
+                source
+                for path in self.after.paths()
+                for access in self.accesses
+                for source in super_source(self.after, path, access)
+            )
 
     def _tag_rows(
         self, more: SetComparison, less: SetComparison, rank: Mapping[int, int], unprivileged: Formula

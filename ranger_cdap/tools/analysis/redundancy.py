@@ -120,8 +120,11 @@ class _RedundancySearch:
             for entry in sorted(entries, key=lambda one: one.id or 0, reverse=True):
                 if entry.is_substitute or entry.covers_subtree:
                     continue
-                for item in reversed(self.space.symbolic(entry).allow):
-                    yield from (_Given(zone, entry, item, principal) for principal in principals(item))
+                yield from (
+                    _Given(zone, entry, item, principal)
+                    for item in reversed(self.space.symbolic(entry).allow)
+                    for principal in principals(item)
+                )
 
     def _changes_without(self, given: _Given) -> bool | None:
         """Return whether a request is decided otherwise without a principal; None if that cannot be decided."""

@@ -189,9 +189,11 @@ class SubjectWitnessFinder(WitnessFinder):
         matchers = (matcher for n in literals if (matcher := self.table[n].matcher) is not None)
         texts = dict.fromkeys(test.text for matcher in matchers for test in matcher.tests if not test.dynamic)
         yield base
-        for owner in (*texts, "the_owner", self.subject.user) if self.subject.may_own and not owns else ():
-            if owner and not (owns is False and owner == self.subject.user):
-                yield replaced(base, owner=owner)
+        yield from (
+            replaced(base, owner=owner)
+            for owner in ((*texts, "the_owner", self.subject.user) if self.subject.may_own and not owns else ())
+            if owner and not (owns is False and owner == self.subject.user)
+        )
 
 
 @dataclass(slots=True, eq=False)

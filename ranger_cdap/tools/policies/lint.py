@@ -218,8 +218,10 @@ def _conditions(
                 )
                 yield place, LintCode.NO_ATTRIBUTES, message
             if definition is not None and definition.evaluator == PACKAGE + "RangerIpMatcher":
-                for value in filter(matches_no_address, condition.values):
-                    yield place, LintCode.NEVER_MATCHES, f"no address matches `{value}`: it is no address or `10.1.*`"
+                yield from (
+                    (place, LintCode.NEVER_MATCHES, f"no address matches `{value}`: it is no address or `10.1.*`")
+                    for value in filter(matches_no_address, condition.values)
+                )
 
 
 def _validity(policy: Policy, now: int) -> _Findings:
@@ -257,12 +259,16 @@ def _unknown_principals(policy: Policy, known: KnownPrincipals) -> _Findings:
         return
     for side, items in policy.item_lists().items():
         for number, item in enumerate(items):
-            for user in item.users:
-                if user not in known.users and user not in (USER_MACRO, OWNER_MACRO):
-                    yield f"{side}[{number}].users", LintCode.UNKNOWN_USER, f"Ranger knows no user `{user}`"
-            for group in item.groups:
-                if group not in known.groups and group != PUBLIC:
-                    yield f"{side}[{number}].groups", LintCode.UNKNOWN_GROUP, f"Ranger knows no group `{group}`"
+            yield from (
+                (f"{side}[{number}].users", LintCode.UNKNOWN_USER, f"Ranger knows no user `{user}`")
+                for user in item.users
+                if user not in known.users and user not in (USER_MACRO, OWNER_MACRO)
+            )
+            yield from (
+                (f"{side}[{number}].groups", LintCode.UNKNOWN_GROUP, f"Ranger knows no group `{group}`")
+                for group in item.groups
+                if group not in known.groups and group != PUBLIC
+            )
 
 
 def _covers(wide: PolicyItem, narrow: PolicyItem, model: ServiceModel, *, admin: bool = True) -> bool:

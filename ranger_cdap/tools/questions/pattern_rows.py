@@ -137,9 +137,12 @@ class PatternRows:
             for name, value in zip(path, values, strict=True)
         )
         region = Region(path, elements)
-        for zone in space.zones(region):
-            for entry in space.near(zone, region):
-                yield from ((matcher, entry) for matcher in entry.resources)
+        yield from (
+            (matcher, entry)
+            for zone in space.zones(region)
+            for entry in space.near(zone, region)
+            for matcher in entry.resources
+        )
         if space.has_tags:
             yield from ((matcher, None) for matcher, _ in state.tag_table.resources.items)
         yield from ((matcher, None) for matcher, _ in state.zone_table.resources.items)

@@ -87,8 +87,9 @@ def changes(was_allowed: bool, answer: Answer) -> Iterable[ShadowKey]:
 
 
 def _allowed(answer: Answer) -> Iterator[ShadowKey]:
-    for one in {(e.person, e.entity): e for e in answer.decided_by}.values():
-        yield _key(ShadowChange.ALLOWED, answer, one)
+    yield from (
+        _key(ShadowChange.ALLOWED, answer, one) for one in {(e.person, e.entity): e for e in answer.decided_by}.values()
+    )
     if not answer.decided_by:
         yield _key(ShadowChange.ALLOWED, answer, None)
 

@@ -31,9 +31,11 @@ def _chosen_of(call: AdminCall, service: StoredService) -> Iterator[StoredPolicy
     """Yield the policies of a service that match the search, and that the caller may see."""
     sees_all, may_read = may_administer(call, service), policy_readers(call, service)
     filters = [found for name, text in call.query.items() if (found := _filter(name, text)) is not None]
-    for stored in call.tables.policies(service.stamp.id, zone=call.query.get("zoneName", "")):
-        if (sees_all or may_read(stored.document)) and all(chooses(stored.document) for chooses in filters):
-            yield stored
+    yield from (
+        stored
+        for stored in call.tables.policies(service.stamp.id, zone=call.query.get("zoneName", ""))
+        if (sees_all or may_read(stored.document)) and all(chooses(stored.document) for chooses in filters)
+    )
 
 
 def _filter(parameter: str, text: str) -> Callable[[AdminPolicy], bool] | None:

@@ -159,15 +159,15 @@ def _check(call: AdminCall, sent: Service, old: StoredService | None) -> Iterato
         yield failure(1006)
     elif not _NAME.fullmatch(sent.name):
         yield failure(3031, sent.name)
-    for other in others:
-        if other.name == sent.name:
-            yield failure(1008, sent.name, other.stamp.id) if old else failure(1007, sent.name)
+    yield from (
+        (failure(1008, sent.name, other.stamp.id) if old else failure(1007, sent.name))
+        for other in others
+        if other.name == sent.name
+    )
     shown = sent.display_name or sent.name
     if not _DISPLAY_NAME.fullmatch(shown):
         yield failure(3050, shown or "null")
-    for other in others:
-        if shown and other.document.display_name == shown:
-            yield failure(3051, shown, other.name)
+    yield from (failure(3051, shown, other.name) for other in others if shown and other.document.display_name == shown)
     definition = call.tables.definitions.by_name(sent.type)
     if not sent.type:
         yield failure(1009)

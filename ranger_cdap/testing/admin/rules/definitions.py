@@ -30,12 +30,12 @@ def check_definition(definition: AdminServiceDef, others: Sequence[AdminServiceD
     """Yield every violated rule; `others` are the stored definitions except the old version of this one."""
     if not definition.name:
         yield failure(2006, definition.name)
-    for other in others:
-        if other.name == definition.name:
-            yield failure(2007, definition.name)
-    for other in others:
-        if other.display_name == (definition.display_name or definition.name):
-            yield failure(2025, other.display_name, other.name)
+    yield from (failure(2007, definition.name) for other in others if other.name == definition.name)
+    yield from (
+        failure(2025, other.display_name, other.name)
+        for other in others
+        if other.display_name == (definition.display_name or definition.name)
+    )
     if not definition.access_types:
         yield failure(2002, "access types")
     yield from _duplicates("access type name", "access types", (access.name for access in definition.access_types))
@@ -43,9 +43,11 @@ def check_definition(definition: AdminServiceDef, others: Sequence[AdminServiceD
         "access type itemId", "access types", (a.item_id for a in definition.access_types if a.item_id is not None)
     )
     known = {access.name for access in definition.access_types}
-    for access in definition.access_types:
-        if unknown := sorted(set(access.implied_grants) - known):
-            yield failure(2009, access.name, ", ".join(unknown), subfield=unknown[0])
+    yield from (
+        failure(2009, access.name, ", ".join(unknown), subfield=unknown[0])
+        for access in definition.access_types
+        if (unknown := sorted(set(access.implied_grants) - known))
+    )
     if not definition.resources:
         yield failure(2002, "resources")
     yield from _duplicates("resource name", "resources", (resource.name for resource in definition.resources))

@@ -153,9 +153,11 @@ def _check_item(item: PolicyItem, known: Sequence[str]) -> Iterator[ValidationFa
             yield failure(3022, access.type, f"[{', '.join(known)}]")
         if not access.is_allowed:
             yield failure(3023)
-    for code, names in ((3053, item.users), (3054, item.groups), (3055, item.roles)):
-        if not _NO_NAMES.isdisjoint(names):
-            yield failure(code)
+    yield from (
+        failure(code)
+        for code, names in ((3053, item.users), (3054, item.groups), (3055, item.roles))
+        if not _NO_NAMES.isdisjoint(names)
+    )
 
 
 def _check_resource_names(policy: AdminPolicy, definition: AdminServiceDef) -> Iterator[ValidationFailure]:
@@ -185,8 +187,10 @@ def _check_values(
 ) -> Iterator[ValidationFailure]:
     if not resource.values:
         yield failure(3026, subfield=name)
-    for value in [value for value, times in Counter(resource.values).items() if times > 1][:1]:
-        yield failure(3056, name, value, subfield=name)
+    yield from (
+        failure(3056, name, value, subfield=name)
+        for value in [value for value, times in Counter(resource.values).items() if times > 1][:1]
+    )
     if definition is None:
         return
     if resource.is_excludes and not definition.excludes_supported:
@@ -196,6 +200,8 @@ def _check_values(
     if resource.is_recursive and not definition.recursive_supported:
         yield failure(3017, name, subfield=name)
     pattern = compile_java(definition.validation_reg_ex) if definition.validation_reg_ex else None
-    for value in resource.values:
-        if pattern and not pattern.fullmatch(value):
-            yield failure(3018, value, name, subfield=name)
+    yield from (
+        failure(3018, value, name, subfield=name)
+        for value in resource.values
+        if pattern and not pattern.fullmatch(value)
+    )

@@ -15,9 +15,11 @@ Row = Mapping[str, Sequence[str]]
 
 def check_zone(zone: Zone, definitions: Mapping[str, AdminServiceDef]) -> Iterator[ValidationFailure]:
     """Yield every rule that a zone violates by itself, in Ranger's order; `definitions` has those of its services."""
-    for part in ("admin", "audit"):
-        if not any(getattr(zone, f"{part}_{kind}") for kind in ("users", "user_groups", "roles")):
-            yield failure(3038, part)
+    yield from (
+        failure(3038, part)
+        for part in ("admin", "audit")
+        if not any(getattr(zone, f"{part}_{kind}") for kind in ("users", "user_groups", "roles"))
+    )
     for name, own in zone.services.items():
         if name in definitions:
             yield from _check_rows(name, own.resources, definitions[name])
@@ -29,9 +31,11 @@ def _check_rows(service: str, rows: Sequence[Row], definition: AdminServiceDef) 
     for at, row in enumerate(rows):
         if not any(row.keys() == set(path[: len(row)]) for path in hierarchies(definition.resources)):
             yield failure(3042, service, f"[{', '.join(row)}]")
-        for level, values in row.items():
-            if not any(map(str.strip, values)):
-                yield failure(3039, level, subfield="resources")
+        yield from (
+            failure(3039, level, subfield="resources")
+            for level, values in row.items()
+            if not any(map(str.strip, values))
+        )
         if row in rows[:at]:
             yield failure(3052, _text(row), service, subfield="resources")
 

@@ -137,9 +137,11 @@ class WitnessFinder:
             if person is not None and ("u:" + (user or "")) not in barred:
                 person = replaced(base, user=person.user, groups=person.groups, roles=person.roles, owner=person.owner)
                 yield person
-                for owner in (*named, "the_owner", user) if person.owner is None else ():
-                    if owner != user or OWNER not in barred:
-                        yield replaced(person, owner=owner)
+                yield from (
+                    replaced(person, owner=owner)
+                    for owner in ((*named, "the_owner", user) if person.owner is None else ())
+                    if owner != user or OWNER not in barred
+                )
 
     def _with_circumstances(self, literals: tuple[int, ...], base: AccessRequest) -> Witness | Contradiction:
         """Return a witness from an address, at a time and in a context that fulfil the conditions."""
