@@ -103,8 +103,7 @@ def open_trail(settings: Settings, factories: Mapping[str, SinkFactory]) -> Audi
     deliveries = {name: _delivery(name, sink, audit) for name, sink in made.items()}
     if not audit.required:
         return AuditTrail(deliveries.values())
-    required = GroupCommit(made[_FILE], capacity=_MOST_QUEUED)
-    return AuditTrail([deliveries.pop(_FILE), *deliveries.values()], required)
+    return AuditTrail([deliveries.pop(_FILE), *deliveries.values()], GroupCommit(made[_FILE], capacity=_MOST_QUEUED))
 
 
 def check_audit(settings: AuditSettings, known: Iterable[str]) -> None:

@@ -99,8 +99,7 @@ def artifact_of_jar(namespace: str, file_name: str) -> EntityId:
 def _check_role(role: str, entities: tuple[EntityId | EntityPattern, ...]) -> None:
     kind = ROLES.get(role)
     if kind is None:
-        hint = suggestion(role, ROLES, list_all=True)
-        raise InvalidInput(f"`{role}` is not a role in an operation{hint}")
+        raise InvalidInput(f"`{role}` is not a role in an operation{suggestion(role, ROLES, list_all=True)}")
     for entity in entities:
         if entity.type != kind:
             raise InvalidInput(f"`{role}` must be of type {kind}, not `{entity}`")

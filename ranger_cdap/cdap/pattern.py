@@ -117,9 +117,8 @@ def parse_pattern(text: str) -> EntityId | EntityPattern:
 def recorded_pattern(type_name: str, resource: str) -> tuple[str, EntityId | EntityPattern] | None:
     """Return instance and entity or pattern of an audit record, as `dataset` on `cdap/ns1/kv`; None if it is none."""
     try:
-        levels = len(entity_type(type_name).path)
         # A principal may contain the separator.
-        instance, *parts = resource.split("/", levels - 1)
+        instance, *parts = resource.split("/", len(entity_type(type_name).path) - 1)
         return instance, entity_pattern(type_name, tuple(parts))
     except InvalidInput:
         return None

@@ -163,6 +163,4 @@ def _direct(one: DirectPrivilege, entity: EntityId, person: str, context: Contex
 def _who(holder: str, requesting: str, context: Context) -> tuple[str, str]:
     if holder in ("effective", "executing") and context.effective is not None:
         return "impersonated", context.effective
-    if holder in ("executing", "master"):
-        return "master", context.master
-    return "requesting", requesting
+    return ("master", context.master) if holder in ("executing", "master") else ("requesting", requesting)

@@ -77,8 +77,7 @@ def load_preset(name: str, profile: str) -> Preset:
             f"the presets are for the profiles {', '.join(table.profiles)}, and `cdap.profile` is `{profile}`; write "
             "policies with `ranger-cdap needs` for it"
         )
-    lineage = list(_lineage(table, name))
-    rows = [table.preset[one] for one in lineage]
+    rows = [table.preset[one] for one in _lineage(table, name)]
     operations = _union(row.operations for row in rows) + _connections(row.connections for row in rows)
     system = _union(row.system for row in rows)
     in_profile = [row.also_in.get(profile, _AlsoInProfile()) for row in rows]

@@ -66,8 +66,7 @@ def setup(
     """
     if from_cdap_site is not None:
         check_user = partial(check_grantee, non_creators=())
-        master = invocation.settings.master.name
-        _propose(invocation, proposal(from_cdap_site, check_user=check_user, master=master))
+        _propose(invocation, proposal(from_cdap_site, check_user=check_user, master=invocation.settings.master.name))
         return
     settings = invocation.settings
 

@@ -95,8 +95,7 @@ def examine_account(
         findings = [well(check, "accepted")]
         if account.purpose == "plugin":
             findings.append(_definition(definition, settings))
-            lacking = missing_features(definition) if definition else ()
-            for one in lacking:
+            for one in missing_features(definition) if definition else ():
                 found = failed if one is RESOURCES and settings.sync.username else note
                 findings.append(found(f"Ranger Admin: {one.name}", str(one), _OLDER))
         rights, policies = _rights(account, admin, settings, known)

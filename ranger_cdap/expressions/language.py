@@ -16,8 +16,7 @@ class NotInSubset(ValueError):
 @cache
 def language() -> Mapping[str, Any]:
     """Return the tables of the subset."""
-    table = files(__package__).joinpath("language.toml").read_text(encoding="utf-8")
-    return tomllib.loads(table)
+    return tomllib.loads(files(__package__).joinpath("language.toml").read_text(encoding="utf-8"))
 
 
 def shown(text: str) -> str:

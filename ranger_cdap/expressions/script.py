@@ -76,9 +76,8 @@ def read_script(values: Sequence[str], options: Mapping[str, Any], context_metho
     Raises:
         NotInSubset: it is blank, or has a part that is not evaluated.
     """
-    written = values[0] if values else ""
     # Java's trim and Python's disagree on what a space is.
-    script = written.strip(" \t\r\n")
+    script = (values[0] if values else "").strip(" \t\r\n")
     if not script:
         raise NotInSubset("it is empty")
     if len(script) > MAX_LENGTH:

@@ -100,8 +100,8 @@ def _unescaped(value: str) -> str | None:
     else:
         if value.startswith("#"):
             return None
-        kept = re.search(r"\\ $", value)  # an escaped blank at the end belongs to the value
-        value = value if kept else value.rstrip(" ")
+        # An escaped blank at the end belongs to the value.
+        value = value if re.search(r"\\ $", value) else value.rstrip(" ")
     try:
         return _ESCAPED.sub(_byte, value.encode()).decode() or None
     except UnicodeError:

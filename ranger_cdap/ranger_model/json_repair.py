@@ -78,9 +78,7 @@ def without_any_null(value: Any) -> Any:
     """Return the value without any null, also in lists, as Ranger reads it."""
     if isinstance(value, dict):
         return {k: without_any_null(v) for k, v in value.items() if v is not None}
-    if isinstance(value, list):
-        return [without_any_null(v) for v in value if v is not None]
-    return value
+    return [without_any_null(v) for v in value if v is not None] if isinstance(value, list) else value
 
 
 def unreadable_parts(value: Any, type_: Any) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,5 @@ def ranger() -> Iterator[EmbeddedRanger]:
 @pytest.fixture
 def authorizer(ranger: EmbeddedRanger, tmp_path: Path) -> Iterator[Authorizer]:
     """Return an authorizer with the policies of `ranger`; `authorizer.refresh()` downloads changes."""
-    settings = ranger.settings(tmp_path)
-    with Authorizer.open(settings, refresh_in_background=False) as opened:
+    with Authorizer.open(ranger.settings(tmp_path), refresh_in_background=False) as opened:
         yield opened

@@ -78,8 +78,7 @@ class EmbeddedRanger:
         """Grant a user an action on every entity of these types, without changing policies of single entities."""
         self.create_users(user)
         for name in types:
-            levels = entity_type(name).path[1:]
-            resource = {"instance": self.instance} | dict.fromkeys(levels, EVERY_NAME)
+            resource = {"instance": self.instance} | dict.fromkeys(entity_type(name).path[1:], EVERY_NAME)
             self._add(f"test: every {name}", resource, [(user, action)])
 
     def settings(self, directory: Path) -> Settings:

@@ -67,5 +67,4 @@ def names_in(directory: Path) -> list[str]:
 
 
 def _times(names: Iterable[str]) -> Iterable[tuple[int, int]]:
-    found = filter(None, map(_NAME.fullmatch, names))
-    return ((int(each[1]), int(each[2])) for each in found)
+    return ((int(each[1]), int(each[2])) for each in filter(None, map(_NAME.fullmatch, names)))

@@ -187,9 +187,7 @@ def names_in_path(request: RequestPattern, path: str) -> dict[str, str] | None:
     A name that cannot be decoded stays as it is, which is not a name that CDAP allows.
     """
     match = _pattern(request.uri).fullmatch(path)
-    if match is None:
-        return None
-    return dict(zip(request.variables, map(_decoded, match.groups()), strict=True))
+    return None if match is None else dict(zip(request.variables, map(_decoded, match.groups()), strict=True))
 
 
 def outcome_of(request: RequestPattern, code: int, *, several: bool) -> Outcome:

@@ -94,8 +94,7 @@ def _readable(directory: Location, schema: pa.Schema) -> tuple[list[pa.RecordBat
     for file in pa.table(table.get_add_actions(flatten=True)).to_pylist() if table else ():
         try:
             with open_file(directory / file["path"]) as content:
-                read = pq.ParquetFile(content).iter_batches()
-                rows += [each.select(schema.names).cast(schema) for each in read]
+                rows += [each.select(schema.names).cast(schema) for each in pq.ParquetFile(content).iter_batches()]
         except Exception as e:  # Arrow raises what has no class in common
             raise_if_away(e)
             lost.append(f"`{directory / file['path']}`: {reason_of(e)}")

@@ -277,8 +277,7 @@ class _Shapes:
             is_known = row["begun"] + self.settings.skew < first and (row["creator"], row["certain"]) == (None, 0)
             fits = is_known and not any(row[name] for name in ("begun_source", "begun_id", "source", "event"))
         else:
-            creator = self.creators[shaped.events[begun]]
-            fits = row["creator"] is None or row["creator"] == creator
+            fits = row["creator"] is None or row["creator"] == self.creators[shaped.events[begun]]
         if not (fits and _is_settled(row) and (ended is not None or row["ended"] is None)):
             return None
         carried = (row["policy_id"] >= 0, row["policy_version"] >= 0, bool(row["written"]), row["creator"] is None)

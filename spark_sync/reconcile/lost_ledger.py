@@ -46,8 +46,8 @@ def compare(ledger: DeltaLedger, policies: Sequence[Policy], instance: str) -> N
     entities = {entity for policy in rest if (entity := named_entity(policy, instance))}
     if not entities:
         return
-    found = ledger.find_lives(entities=entities)
-    lives = [life for life in found if life.state is not State.UNCONFIRMED]  # which never had a policy
+    # One that is unconfirmed never had a policy.
+    lives = [life for life in ledger.find_lives(entities=entities) if life.state is not State.UNCONFIRMED]
     newest = {life.entity: life.number for life in lives}
     ours = {policy.guid: policy for policy in rest if FORMER_LABEL not in policy.policy_labels}
     held = [

@@ -139,9 +139,7 @@ class CheckTable:
 
     def list_row(self, kind: str) -> Operation:
         """Return the row that decides which entities of that type a list shows; the instance, in no list, is seen."""
-        if entity_type(kind).parent is None:
-            return see_row(kind)
-        return self.profile.operation(f"{kind}.list")
+        return see_row(kind) if entity_type(kind).parent is None else self.profile.operation(f"{kind}.list")
 
     def row(self, kind: str, permission: str, verb: str) -> Operation:
         """Return the row `<kind>.<verb>` reduced to one user, one entity and its ancestors.

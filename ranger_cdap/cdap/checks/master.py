@@ -77,9 +77,7 @@ class Previews:
         """Return the previews with that application used; `None` if none was allowed or it was used before."""
         recent = self._recent(now)
         known = recent.get(application)
-        if known is None or known.used:
-            return None
-        return Previews({**recent, application: replace(known, used=True)})
+        return None if known is None or known.used else Previews({**recent, application: replace(known, used=True)})
 
     def _recent(self, now: int) -> dict[EntityId, Preview]:
         return {

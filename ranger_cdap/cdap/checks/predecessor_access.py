@@ -85,9 +85,7 @@ def entity_of(kind: str, resource: str, instance: str) -> EntityId | None:
     levels = len(entity_types()[kind].path)
     # A principal may contain the separator.
     of, *parts = resource.split("/", levels - 1)
-    if of != instance and not (levels == 1 and not of):
-        return None
-    return entity_id(kind, parts)
+    return entity_id(kind, parts) if of == instance or (levels == 1 and not of) else None
 
 
 def action_of_access(access: str) -> str:

@@ -45,8 +45,7 @@ def missing_features(definition: Mapping[str, Any]) -> tuple[Feature, ...]:
     Without the markers and `_expression` it is taken for older than 2.4, though 2.4 may have the latter switched off.
     """
     has_markers = bool(definition.get("markerAccessTypes"))
-    conditions = definition.get("policyConditions") or ()
-    has_scripts = any(row.get("name") == EXPRESSION for row in conditions)
+    has_scripts = any(row.get("name") == EXPRESSION for row in definition.get("policyConditions") or ())
     lacking = ((RESOURCES, not (has_markers or has_scripts)), (SCRIPTS, not has_scripts), (MARKERS, not has_markers))
     return tuple(feature for feature, lacks in lacking if lacks)
 

@@ -161,8 +161,7 @@ def with_users(policy_set: PolicySet, users: bytes | None) -> PolicySet:
 
 
 def _compile(documents: Documents, service: str, options: EngineOptions) -> PolicySet:
-    whole = b"".join(pieces(documents.policies))
-    policies = decode_service_policies(whole)
+    policies = decode_service_policies(b"".join(pieces(documents.policies)))
     if policies.policy_deltas is not None and not policies.policies:
         raise PolicySetError(
             f"the policies of service `{service}` are incomplete: policy deltas without a full download"

@@ -122,8 +122,7 @@ class PolicyHistory:
         self._sizes.append(len(line))
 
     def _remove_oldest(self) -> None:
-        files = _files(self.directory, self.service)
-        sizes = {file: file.stat().st_size for file in files if file.exists()}
+        sizes = {file: file.stat().st_size for file in _files(self.directory, self.service) if file.exists()}
         total = sum(sizes.values())
         for file, size in sizes.items():
             if total <= self.max_bytes or file == self._file:

@@ -346,8 +346,7 @@ class PolicyRefresher(Closing):
     def _download(self, known: Versions) -> Event:
         self._failed = None
         try:
-            in_effect = self._current[0].in_effect
-            current = self._not_older(self._policy_set.current(in_effect, known, self._downloader))
+            current = self._not_older(self._policy_set.current(self._current[0].in_effect, known, self._downloader))
         except RangerCdapError as e:
             self._failed = e
             failure = next(failure for kind, failure in _FAILURES if isinstance(e, kind))

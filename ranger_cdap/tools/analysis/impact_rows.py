@@ -124,8 +124,7 @@ def _exceptions(source: AccessSource, search: RequestSearch, inside: Sequence[Fo
         return ()
     space = search.space
     own = source.ruling.symbolic
-    listed = (*own.allow_exceptions, *own.deny)
-    found = [item_named(own, item) for item in listed if item.item.covers(source.access)]
+    found = [item_named(own, item) for item in (*own.allow_exceptions, *own.deny) if item.item.covers(source.access)]
     lowest = source.ruling.policy.priority
     left = 0
     for ruling in space.rulings(space.near(source.zone, source.region), source.region.path, source.access):

@@ -181,5 +181,4 @@ def unused_policies(index: PolicyIndex, facts: AuditFacts, cutoff: int) -> Insig
 
 def _closure(access: str, index: PolicyIndex) -> frozenset[str]:
     """Return the access types that a written one gives, itself included; those of tags without their service type."""
-    plain = access.removeprefix(f"{index.component}:")
-    return implied([PolicyItemAccess(type=plain)], index.implied)
+    return implied([PolicyItemAccess(type=access.removeprefix(f"{index.component}:"))], index.implied)

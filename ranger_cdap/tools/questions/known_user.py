@@ -81,8 +81,7 @@ class KnownUser:
         """
         if not user:
             raise InvalidInput("the user has no name; name one, like alice")
-        resolver = GroupResolver.of(authorizer.snapshot, authorizer.decider.group_hook, {user: groups})
-        found = resolver.membership(user)
+        found = GroupResolver.of(authorizer.snapshot, authorizer.decider.group_hook, {user: groups}).membership(user)
         if found.refused:
             raise InvalidInput(f"nothing is known of `{user}`: {found.refused}")
         failed = f"warning: the group lookup for `{found.user}` failed, so only the groups shown count"

@@ -92,9 +92,7 @@ def zone_problems(call: AdminCall, policy: AdminPolicy, old: StoredPolicy | None
 
 
 def _other(other: StoredPolicy | None, own_id: int | None) -> Neighbour | None:
-    if other is None or other.stamp.id == own_id:
-        return None
-    return Neighbour(other.stamp.id, other.document.name)
+    return None if other is None or other.stamp.id == own_id else Neighbour(other.stamp.id, other.document.name)
 
 
 def _refuse_unknown_conditions(policy: AdminPolicy, definition: AdminServiceDef, service: StoredService) -> None:

@@ -37,6 +37,4 @@ def refuse_media(method: str, headers: Mapping[str, str]) -> ServerResponse | No
     if method in _WITH_BODY and media != JSON:
         return ServerResponse(415)
     accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "*/*").split(",")}
-    if not accepted & {JSON, "application/*", "*/*", ""}:
-        return ServerResponse(406)
-    return None
+    return None if accepted & {JSON, "application/*", "*/*", ""} else ServerResponse(406)

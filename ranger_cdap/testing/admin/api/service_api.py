@@ -193,7 +193,6 @@ def _check_configs(sent: Service, definition: AdminServiceDef) -> Iterator[Valid
 def _saved_configs(configs: dict[str, str], definition: AdminServiceDef) -> dict[str, str]:
     """Return the settings as they are stored: without empty ones, with the default audit filters if none were sent."""
     defaults = {str(row.get("name")): str(row.get("defaultValue", "")) for row in definition.configs}
-    filters = configs.get(AUDIT_FILTERS, defaults.get(AUDIT_FILTERS, ""))
-    with_filters = {**configs, AUDIT_FILTERS: filters}
+    with_filters = {**configs, AUDIT_FILTERS: configs.get(AUDIT_FILTERS, defaults.get(AUDIT_FILTERS, ""))}
     # Nothing here signs in to the service, so its password is not stored.
     return {name: HIDDEN if name in _SECRET_CONFIGS else text for name, text in with_filters.items() if text}

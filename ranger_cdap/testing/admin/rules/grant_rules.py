@@ -146,8 +146,7 @@ def may_delegate(
     if any(is_grantor(item) for policy in here for item in policy.deny_policy_items):
         return False
     held = {name for policy in here for name in _delegable(policy, is_grantor, implied)}
-    wanted = set(types)
-    return bool(held) and wanted <= held
+    return bool(held) and set(types) <= held
 
 
 def _delegable(

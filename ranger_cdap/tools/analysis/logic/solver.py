@@ -72,8 +72,7 @@ class FormulaSolver:
         undecided: tuple[int, ...] = ()
         exact = True
         while search.next_model():
-            found = search.justification(literals)
-            outcome = theory(found)
+            outcome = theory(search.justification(literals))
             if not isinstance(outcome, Contradiction):
                 return Solution(outcome)
             if not outcome.certain:
