@@ -91,8 +91,7 @@ def _warn(invocation: Invocation, problems: Sequence[Problem], tried: Sequence[E
     looked_at = {entry.policy_id for explanation in tried for entry in explanation.others}
     looked_at |= {explanation.examined.decision.policy_id for explanation in tried}
     telling = [problem for problem in problems if problem.policy_id is None or problem.policy_id in looked_at]
-    for problem in telling:
-        invocation.messages.print(f"warning: {problem}")
+    invocation.warn_of(telling)
     if more := len(problems) - len(telling):
         invocation.messages.print(f"note: problems with other policies: {more}; `ranger-cdap policies lint` shows them")
 

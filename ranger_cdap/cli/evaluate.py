@@ -123,8 +123,7 @@ def evaluate(
         )
     if deltas:
         engine = decoded(deltas, lambda content: engine.with_deltas(decode_service_policies(content)))
-    for problem in engine.problems:
-        invocation.messages.print(f"warning: {problem}")
+    invocation.warn_of(engine.problems)
     encode = msgspec.json.Encoder().encode
     with _input(requests) as lines, _output(out) as answers:
         failed = 0

@@ -177,9 +177,9 @@ class Invocation:
             self.console.print(f"and {', '.join(left)}: `--all` prints them")
         return found.total()
 
-    def warn_of(self, unknown: Iterable[object]) -> None:
-        """Print that names are not known; the answer is given all the same."""
-        for each in unknown:
+    def warn_of(self, problems: Iterable[object]) -> None:
+        """Print problems, like names that are not known; the answer is given all the same."""
+        for each in problems:
             self.messages.print(f"warning: {each}")
 
     def print_tree(self, tree: Tree) -> None:

@@ -285,8 +285,9 @@ class _EntityFold:
 
     def _creators_until(self, answer: ExistenceAnswer, past: Sequence[Interval]) -> frozenset[str]:
         """Return who may have created the entity that CDAP found, if it was absent at those times."""
-        skew = self.settings.skew
-        return self._creators(answer, lambda request: any(request.was_over(interval, skew) for interval in past))
+        return self._creators(
+            answer, lambda request: any(request.was_over(interval, self.settings.skew) for interval in past)
+        )
 
     def _others_between(
         self, since: Sequence[Interval], answer: ExistenceAnswer, users: frozenset[str]

@@ -121,9 +121,11 @@ def _match_views(
             request = _request(seen, frozenset(users), naming, settings)
             found.append(replace(request, confirmed=confirmed, reported_by=seen_by))
     waiting = list(open_checks)
-    for n, other in enumerate(others):
-        if n not in explained and _may_report_change(other, settings):
-            found.append(_unmatched(other, waiting, settings))
+    found += [
+        _unmatched(other, waiting, settings)
+        for n, other in enumerate(others)
+        if n not in explained and _may_report_change(other, settings)
+    ]
     return found + [_open(check, settings) for check in waiting if check.outcome is not Outcome.NOTHING]
 
 

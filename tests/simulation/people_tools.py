@@ -22,6 +22,7 @@ from ranger_cdap.tools.policies.needed_policies import needed_policies
 from ranger_cdap.tools.roles.role_plan import FoundRoles, RoleRights, WantedRole, plan, removal
 from ranger_cdap.tools.sentry.sentry_file import parse_sentry_file
 from ranger_cdap.tools.sentry.sentry_roles import sentry_plan, sentry_roles
+from tests.tools.policies.change_plans import blocked, changes
 
 TOOL = "tool"
 
@@ -100,7 +101,7 @@ def apply_needed(there: Documents, entity: EntityId, rng: random.Random) -> bool
     needed = needed_policies([(user, access, entity) for access in ("read", "admin")], "cdap")
     files = [one.document() for one in needed]
     found = change_plan(files, there.all(), delete=False, grants=CreatorGrants(delegate_admin=False))
-    return not found.blocked and there.make(found.changes)
+    return not blocked(found) and there.make(changes(found))
 
 
 def import_sentry(there: Documents, entity: EntityId, rng: random.Random) -> bool:
@@ -119,7 +120,7 @@ def policies_apply(there: Documents, entity: EntityId, rng: random.Random) -> bo
         if rng.random() < 0.7
     ]
     found = change_plan(files, there.all(), delete=rng.random() < 0.5, grants=CreatorGrants(delegate_admin=False))
-    return not found.blocked and there.make(found.changes)
+    return not blocked(found) and there.make(changes(found))
 
 
 # Taking a role away needs one that was given before.

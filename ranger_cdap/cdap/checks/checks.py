@@ -133,8 +133,7 @@ class CheckTable:
             else:
                 rows, not_known = _without_resource(mapping, entity, permission)
             unknown |= {not_known} if not_known else set()
-            for operation in rows:
-                operations[operation.name, operation.alternatives] = CheckedOperation(operation, entity)
+            operations |= {(row.name, row.alternatives): CheckedOperation(row, entity) for row in rows}
         return Resolved(resolved, tuple(operations.values()), frozenset(unknown))
 
     def list_row(self, kind: str) -> Operation:

@@ -107,9 +107,11 @@ def as_saved(policy: Json, access_types: Collection[str]) -> tuple[Json, tuple[s
         **dict.fromkeys(_ITEM_LISTS, lambda one: _item(one, names, said)),
         "validitySchedules": _schedule,
     }
-    for name, as_kept in rules.items():
-        if isinstance(rows := policy.get(name), list):
-            found[name] = [as_kept(one) if isinstance(one, dict) else one for one in rows]
+    found |= {
+        name: [as_kept(one) if isinstance(one, dict) else one for one in rows]
+        for name, as_kept in rules.items()
+        if isinstance(rows := policy.get(name), list)
+    }
     if isinstance(labels := policy.get("policyLabels"), list) and any(labels):
         found["policyLabels"] = sorted({label for label in labels if label and isinstance(label, str)}, key=utf16_key)
     return found, tuple(said)
@@ -130,8 +132,11 @@ def _levels(resources: Json, said: dict[str, None]) -> Json:
             kept = [value for value in values if not _is_blank(value)]
             if len(kept) < len(values):
                 said[f"a blank value of level `{shown(name)}` is not saved"] = None
-            for value in (value for value, times in Counter(map(str, kept)).items() if times > 1):
-                said[f"level `{shown(name)}` has `{shown(value)}` twice, which Ranger Admin rejects (3056)"] = None
+            said |= dict.fromkeys(
+                f"level `{shown(name)}` has `{shown(value)}` twice, which Ranger Admin rejects (3056)"
+                for value, times in Counter(map(str, kept)).items()
+                if times > 1
+            )
             found[name] = {**written, "values": kept}
     return found
 
@@ -142,9 +147,11 @@ def _item(item: Json, names: Mapping[str, str], said: dict[str, None]) -> Json:
         written = item.get(members)
         if isinstance(written, list) and all(isinstance(name, str) for name in written):
             found[members] = list(dict.fromkeys(name.strip(_TRIMMED) for name in written))
-            for name in written:
-                if (saved := name.strip(_TRIMMED)) != name:
-                    said[f"{kind} `{shown(name)}` is saved as `{shown(saved)}`"] = None
+            said |= dict.fromkeys(
+                f"{kind} `{shown(name)}` is saved as `{shown(saved)}`"
+                for name in written
+                if (saved := name.strip(_TRIMMED)) != name
+            )
     if isinstance(accesses := item.get("accesses"), list):
         found["accesses"] = list(_accesses(accesses, names, said))
     return found

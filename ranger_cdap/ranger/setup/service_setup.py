@@ -138,7 +138,9 @@ def _list_change(configs: Mapping[str, str], key: str, names: Sequence[str], wan
     present = list(filter(None, map(str.strip, listed)))
     own = _record_key(wanted, key)
     records = {
-        name: _split(text) for name, text in configs.items() if name.startswith(_RECORD) and name.endswith(f".{key}")
+        name: list(filter(None, text.split(",")))
+        for name, text in configs.items()
+        if name.startswith(_RECORD) and name.endswith(f".{key}")
     }
     recorded, elsewhere = records.get(own, []), {n for name, some in records.items() if name != own for n in some}
     # Ranger splits at commas and compares with the blanks: ` ann` is not the user `ann`.
@@ -156,10 +158,6 @@ def _list_change(configs: Mapping[str, str], key: str, names: Sequence[str], wan
     if gone:
         parts.append(f"remove {', '.join(gone)} from {key}")
     return _ListChange(changed, parts)
-
-
-def _split(text: str) -> list[str]:
-    return [name for name in text.split(",") if name]
 
 
 def _administrators(wanted: DesiredState) -> dict[str, tuple[str, ...]]:

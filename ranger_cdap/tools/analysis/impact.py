@@ -12,7 +12,7 @@ from itertools import chain
 
 from ranger_cdap.collector import gc_paused
 from ranger_cdap.engine import ADMIN_ACCESS, PolicyEngine
-from ranger_cdap.engine.view import Path, PolicyEntry
+from ranger_cdap.engine.view import PolicyEntry
 from ranger_cdap.keyed import remembered
 from ranger_cdap.tools.analysis.comparison import SetComparison, differences
 from ranger_cdap.tools.analysis.logic.atoms import AtomTable
@@ -29,8 +29,9 @@ from ranger_cdap.tools.analysis.symbols.allowing import (
     super_source,
     tag_sources,
 )
+from ranger_cdap.tools.analysis.symbols.meeting import on_one_path
 from ranger_cdap.tools.analysis.symbols.precedence import SUPER_USER_PRIORITY
-from ranger_cdap.tools.analysis.symbols.space import PolicySpace, Region, TagOccurrence, Zone
+from ranger_cdap.tools.analysis.symbols.space import PolicySpace, Region, Zone
 from ranger_cdap.tools.analysis.symbols.symbolic import RulingMaker
 
 
@@ -191,7 +192,7 @@ class _Comparer:
         changed = {*chain(*more.changed.values(), *less.changed.values())}
         for one in self.after.occurrences:
             for path in self.after.paths():
-                if one.resource is None or not path or not _share_levels(one, path):
+                if one.resource is None or not path or not on_one_path(path, one.resource.path):
                     continue
                 region = Region(path, levels_of(one.resource, path))
                 near = {
@@ -223,9 +224,3 @@ class _Comparer:
 
 def _allowed_anyhow(space: PolicySpace, source: AccessSource) -> Formula:
     return space.allowed(source.region, source.access)
-
-
-def _share_levels(one: TagOccurrence, path: Path) -> bool:
-    assert one.resource is not None
-    common = min(len(path), len(one.resource.path))
-    return path[:common] == one.resource.path[:common]

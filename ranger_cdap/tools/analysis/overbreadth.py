@@ -182,5 +182,4 @@ def _common_prefix(first: str, last: str) -> str:
 
 def _covers(elements: Sequence[ResourceMatcher], values: Sequence[str]) -> bool:
     """Return whether levels cover values; one with macros may, depending on the user."""
-    pairs = zip(elements, values, strict=False)
-    return all(element.dynamic or element.covers(value, None) for element, value in pairs)
+    return all(element.dynamic or element.covers(value, None) for element, value in zip(elements, values, strict=False))

@@ -24,6 +24,7 @@ from ranger_cdap.ranger_model.download import SecurityZoneInfo
 from ranger_cdap.ranger_model.policy import Policy, PolicyResource
 from ranger_cdap.ranger_model.service_def import ServiceDef
 from ranger_cdap.tools.analysis.logic.level_values import find_value, without_macros
+from ranger_cdap.tools.analysis.symbols.meeting import on_one_path
 
 _ZoneResources = Sequence[tuple[PolicyResourceMatcher, tuple[str, bool]]]
 """Resources of zones, each with its zone and whether it is readable."""
@@ -71,7 +72,11 @@ def without_effect(zone: str, resources: Sequence[PolicyResourceMatcher], table:
 
 def effective_zones(own: PolicyResourceMatcher, table: ZoneTable) -> tuple[str, ...]:
     """Return the zones that decide on a resource or a part of it; `UNZONED` unless all of it is in one of them."""
-    near = [(one, zone) for one, (zone, _) in table.resources.items if _on_one_path(own, one) and _may_meet(own, one)]
+    near = [
+        (one, zone)
+        for one, (zone, _) in table.resources.items
+        if on_one_path(own.path, one.path) and _may_meet(own, one)
+    ]
     around = [(one, zone) for one, zone in near if len(own.path) > one.last_specific]
     names = tuple(dict.fromkeys(zone for _, zone in around))
     # Above a zone, the policies outside zones decide, even if another resource of a zone is around.
@@ -97,11 +102,6 @@ def _may_meet(one: PolicyResourceMatcher, other: PolicyResourceMatcher) -> bool:
         if _is_plain(own) and not its.match_any and find_value([own, without_macros(its)], ()) is None:
             return False
     return True
-
-
-def _on_one_path(one: PolicyResourceMatcher, other: PolicyResourceMatcher) -> bool:
-    common = min(len(one.path), len(other.path))
-    return one.path[:common] == other.path[:common]
 
 
 def _is_covered(own: PolicyResourceMatcher, around: PolicyResourceMatcher) -> bool:

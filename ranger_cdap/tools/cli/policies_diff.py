@@ -149,8 +149,7 @@ def _engine(invocation: Invocation, source: PolicyFiles, read: Documents) -> Pol
     with usable(Path(str(source))):
         engine = compared_engine(read, invocation.settings.ranger.service)
     warn_of_tags(invocation, read)
-    for problem in engine.problems:
-        invocation.messages.print(f"warning: `{source}`: {problem}")
+    invocation.warn_of(f"`{source}`: {problem}" for problem in engine.problems)
     return engine
 
 

@@ -34,19 +34,9 @@ class ChangePlan:
     left_out: int
 
     @property
-    def changes(self) -> tuple[Step, ...]:
-        """Return the steps that change Ranger."""
-        return tuple(step for step in self.steps if step.changes)
-
-    @property
     def drift(self) -> tuple[Step, ...]:
         """Return the steps of all policies that differ, also those that stay."""
         return tuple(step for step in self.steps if step.differs)
-
-    @property
-    def blocked(self) -> tuple[Step, ...]:
-        """Return the steps that Ranger would refuse."""
-        return tuple(step for step in self.steps if step.change is StepChange.BLOCKED)
 
 
 def change_plan(wanted: Sequence[Json], there: Sequence[Json], *, delete: bool, grants: CreatorGrants) -> ChangePlan:

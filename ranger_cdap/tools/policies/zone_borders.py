@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ranger_cdap.engine.view import UNZONED, EngineView, PolicyEntry
+from ranger_cdap.engine.view import UNZONED, EngineView
 from ranger_cdap.tools.analysis.policy_zones import without_effect
 from ranger_cdap.tools.policies.lint import LintCode, LintFinding
 
@@ -14,11 +14,8 @@ def never_in_zone(view: EngineView) -> Iterator[LintFinding]:
     return (
         LintFinding(entry.id, entry.name, "resources", LintCode.NEVER_IN_ZONE, message)
         for zone, repository in (*view.zones.items(), (UNZONED, view.default))
-        for entry in filter(_is_certain, repository.all())
+        for entry in repository.all()
+        # A costly policy may decide on more, for long names.
+        if entry.resources and not entry.costly
         if (message := without_effect(zone, entry.resources, view.zone_table))
     )
-
-
-def _is_certain(entry: PolicyEntry) -> bool:
-    """Return whether a policy has a resource and decides on nothing else; a costly one may, for long names."""
-    return bool(entry.resources) and not entry.costly

@@ -279,12 +279,8 @@ def _plain(element: ResourceMatcher, level: str, tokens: Mapping[str, str]) -> R
     if len(tests) == len(plain.tests):
         return plain
     values = tuple(test.text for test in tests) if plain.exact is not None else ()
-    exact = _folded(values, plain)
+    exact = frozenset(map(fold, values) if plain.options.ignore_case else values) or None
     return structs.replace(plain, several_values=values, several_tests=tests, several_exact=exact) if tests else None
-
-
-def _folded(values: Collection[str], like: ResourceMatcher) -> frozenset[str] | None:
-    return frozenset(map(fold, values) if like.options.ignore_case else values) or None
 
 
 def _literals(test: ValueTest) -> str:
@@ -293,8 +289,7 @@ def _literals(test: ValueTest) -> str:
 
 def _distinct(matchers: Iterable[ResourceMatcher]) -> list[ResourceMatcher]:
     """Return each matcher once, those that list names first."""
-    by_tests = {(one.options, one.tests): one for one in matchers}
-    return sorted(by_tests.values(), key=lambda one: one.exact is None)
+    return sorted({(one.options, one.tests): one for one in matchers}.values(), key=lambda one: one.exact is None)
 
 
 def _examples(matchers: Iterable[ResourceMatcher]) -> str:

@@ -188,9 +188,7 @@ def _sections_of_lines(text: str, left_out: list[LeftOut]) -> _Sections:
 def _without_twins(section: str, entries: Iterable[_SentryEntry], left_out: list[LeftOut]) -> dict[str, _SentryEntry]:
     by_name = grouped((entry.name, entry) for entry in entries)
     why = f"`{section}` has it more than once; none is taken (Sentry takes the last)"
-    for name, same in by_name.items():
-        if len(same) > 1:
-            left_out += [LeftOut(one.place, f"`{name}`", why) for one in same]
+    left_out += [LeftOut(one.place, f"`{one.name}`", why) for same in by_name.values() if len(same) > 1 for one in same]
     return {name: same[0] for name, same in by_name.items() if len(same) == 1}
 
 

@@ -202,9 +202,8 @@ def circumstances(conditions: Iterable[SymbolicCondition], base: AccessRequest) 
 
 def _candidates(kind: str, values: Sequence[str], attribute: str) -> dict[str, tuple[object, ...]]:
     if kind == "RangerIpMatcher":
-        return {
-            "client_ip": tuple(dict.fromkeys([*map(_address, values), *map(_other_address, values), _OUTSIDE, None]))
-        }
+        inside = (*map(_address, values), *(value.replace("*", "9") + "1" for value in values))
+        return {"client_ip": tuple(dict.fromkeys((*inside, _OUTSIDE, None)))}
     if kind == "RangerTimeOfDayMatcher":
         return {"access_time": tuple(20_000 * _DAY + n * 15 * _MINUTE for n in range(96))}
     if kind == "RangerValidityScheduleConditionEvaluator":
@@ -227,10 +226,6 @@ def _address(value: str) -> str:
     return parts + ".7" * max(0, missing)
 
 
-def _other_address(value: str) -> str:
-    return value.replace("*", "9") + "1"
-
-
 def _read(values: Iterable[str]) -> Iterator[Schedule]:
 
     for value in values:
@@ -241,9 +236,8 @@ def _read(values: Iterable[str]) -> Iterator[Schedule]:
 def _times(schedules: Iterable[Schedule]) -> Iterator[int]:
     """Yield times at which schedules may change, and without recurrences all that can be distinguished."""
     for schedule in schedules:
-        edges = [edge for edge in (schedule.start, schedule.end) if edge]
-        for edge in edges:
-            yield from (edge, edge - _MINUTE, edge + _MINUTE)
+        edges = filter(None, (schedule.start, schedule.end))
+        yield from (edge + shift for edge in edges for shift in (0, -_MINUTE, _MINUTE))
         if schedule.recurrences:
             first = schedule.start or (schedule.end - 8 * _DAY if schedule.end else 20_000 * _DAY)
             yield from range(first, first + 8 * _DAY, _HOUR)

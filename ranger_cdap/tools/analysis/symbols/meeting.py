@@ -16,6 +16,11 @@ Elements = tuple[ResourceMatcher | None, ...]
 """Levels from the root down; None covers everything."""
 
 
+def on_one_path(one: Path, other: Path) -> bool:
+    """Return whether one path is the other, or the way down to it."""
+    return all(level == other_level for level, other_level in zip(one, other, strict=False))
+
+
 def may_meet(one: ResourceMatcher | None, other: ResourceMatcher | None) -> bool:
     """Return False only if no value is covered by both; the two have the same options."""
     if one is None or other is None:
@@ -107,14 +112,13 @@ class MeetingIndex(Generic[_T]):
         """Return the items that match some resource with these levels; with `above` also those on its ancestors."""
         found: list[_T] = []
         for own, root in self._roots.items():
-            common = min(len(own), len(path))
-            if own[:common] != path[:common] or (len(own) < len(path) and not above):
+            if not on_one_path(own, path) or (len(own) < len(path) and not above):
                 continue
+            common = min(len(own), len(path))
             nodes = [root]
             for element in elements[:common]:
                 nodes = [below for node in nodes for below in node.meeting(element)]
             for _ in own[common:]:
                 nodes = [node.any for node in nodes if node.any is not None]
-            for node in nodes:
-                found += node.items
+            found += [item for node in nodes for item in node.items]
         return found

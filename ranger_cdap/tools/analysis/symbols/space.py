@@ -264,8 +264,9 @@ class PolicySpace:
         return remembered(self._allowed, key, lambda: (region, self._newly_allowed(region, access)))[1]
 
     def _newly_allowed(self, region: Region, access: str) -> Formula:
-        zones = self.zones(region).items()
-        return any_of(all_of((inside, self.allowed_in_zone(zone, region, access))) for zone, inside in zones)
+        return any_of(
+            all_of((inside, self.allowed_in_zone(zone, region, access))) for zone, inside in self.zones(region).items()
+        )
 
     def allowed_in_zone(self, zone: Zone, region: Region, access: str) -> Formula:
         """Return that the policies of a zone allow access."""
