@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Final
 
 from pages import table
-from ranger_cdap.config import core_site
 from ranger_cdap.config.cdap_site import SiteProperty, known_properties
 from ranger_cdap.config.hadoop import TLS_FILE
 from ranger_cdap.config.jceks import jceks_note
+from ranger_cdap.config.tables import rows_of
 
 _HEAD = """\
 Each property of the Java predecessor and of Hadoop, with the setting that replaces it ([how to
@@ -48,7 +46,7 @@ def page() -> str:
 
 
 def _keys() -> Iterator[tuple[str, str]]:
-    for key, row in core_site.rows().items():
+    for key, row in rows_of("core_site").items():
         match row:
             case {"refused": why}:
                 fate = f"error: {why}"
@@ -61,7 +59,7 @@ def _keys() -> Iterator[tuple[str, str]]:
 
 def _of_files() -> Iterator[tuple[str, str]]:
     yield from _FOLLOWED.items()
-    for key, row in tomllib.loads(files("ranger_cdap.config").joinpath("hadoop.toml").read_text("utf-8")).items():
+    for key, row in rows_of("hadoop").items():
         match row:
             case {"unusable": why}:
                 fate = f"not used: {jceks_note('', '', why) if 'alias' in row else why}"

@@ -122,5 +122,6 @@ def check_audit(settings: AuditSettings, known: Iterable[str]) -> None:
 
 
 def _delivery(name: str, sink: AuditSink, settings: AuditSettings) -> Delivery:
-    spool = Spool(settings.spool_dir, name, max_bytes=settings.spool_max_bytes)
-    return Delivery(name, sink, capacity=_MOST_QUEUED, spool=spool)
+    return Delivery(
+        name, sink, capacity=_MOST_QUEUED, spool=Spool(settings.spool_dir, name, max_bytes=settings.spool_max_bytes)
+    )

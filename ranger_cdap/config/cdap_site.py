@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import difflib
 import json
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +18,7 @@ from typing import Any, Final
 from ranger_cdap.config.hadoop import SECURITY_FILE, hadoop_layer
 from ranger_cdap.config.hadoop_xml import Dialect, read_properties
 from ranger_cdap.config.loader import instance_problem
+from ranger_cdap.config.tables import rows_of
 from ranger_cdap.errors import ConfigError, UnsafeGrant, reason
 
 DOCUMENTED: Final = "cdap-6"
@@ -97,7 +95,7 @@ def known_properties() -> Iterator[SiteProperty]:
     """Yield every property of CDAP and of the predecessor's bindings that this project knows."""
     return (
         SiteProperty(f"{_EXTENSION if group == 'extension' else ''}{name}", _fate(row), tuple(row.get("of", ())))
-        for group, rows in _rows().items()
+        for group, rows in rows_of("cdap_site").items()
         for name, row in rows.items()
     )
 
@@ -233,8 +231,3 @@ def _fate(row: Mapping[str, Any]) -> str:
     if "replaced" in row:
         return f"replaced by {row['replaced']}"
     return f"stays: {row['stays']}" if "stays" in row else f"not used: {row['refused']}"
-
-
-@cache
-def _rows() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    return tomllib.loads(files(__package__).joinpath("cdap_site.toml").read_text(encoding="utf-8"))

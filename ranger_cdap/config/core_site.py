@@ -7,11 +7,8 @@ read is an error; a key that does not change them is a note.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -19,6 +16,7 @@ from ranger_cdap.config.hadoop import NotUsed, UnusableError, whole_number, yes_
 from ranger_cdap.config.hadoop_xml import Property, read_properties
 from ranger_cdap.config.jceks import jceks_note
 from ranger_cdap.config.layers import Layer, named_layer
+from ranger_cdap.config.tables import rows_of
 from ranger_cdap.errors import ConfigError
 
 T = TypeVar("T")
@@ -120,8 +118,9 @@ def _providers(properties: Mapping[str, Property], path: Path) -> tuple[dict[str
         classes[key] = _text(properties, key)
         if _source(classes[key], path) == "ldap":
             directories.append(key)
-            own = {k: one for k, one in properties.items() if k.startswith(f"{key}.")}
-            plain |= {k.replace(f".provider.{provider}", ""): one for k, one in own.items()}
+            plain |= {
+                k.replace(f".provider.{provider}", ""): one for k, one in properties.items() if k.startswith(f"{key}.")
+            }
     if not classes:
         raise _not_like_hadoop(path, _PROVIDERS, "it is not set, so no user would have groups")
     if len(directories) > 1:
@@ -151,11 +150,11 @@ def _source(name: str, path: Path) -> str:
 
 def _present(properties: Mapping[str, Property], path: Path) -> Iterator[tuple[str, Mapping[str, Any], Property]]:
     """Yield the keys that are about groups, in the order of the table, each with its row and property."""
-    table = rows()
+    rows = rows_of("core_site")
     for key in properties:
-        if key.startswith(f"{_MAPPING}.") and key not in table:
+        if key.startswith(f"{_MAPPING}.") and key not in rows:
             raise _not_like_hadoop(path, key, "it is unknown")
-    for key, row in table.items():
+    for key, row in rows.items():
         if key in properties:
             if "refused" in row:
                 raise _not_like_hadoop(path, key, row["refused"])
@@ -280,9 +279,3 @@ def _not_like_hadoop(path: Path, key: str, why: str) -> ConfigError:
         f"`{path}`: `{key}`: {why}, so groups would differ from Hadoop's;"
         " correct it, or set `[groups]` and `[ldap]` without `hadoop.core_site`"
     )
-
-
-@cache
-def rows() -> Mapping[str, Mapping[str, Any]]:
-    """Return the table of keys."""
-    return tomllib.loads(files(__package__).joinpath("core_site.toml").read_text(encoding="utf-8"))

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +13,7 @@ import msgspec
 from ranger_cdap.config.hadoop_xml import Property, read_properties
 from ranger_cdap.config.jceks import jceks_note
 from ranger_cdap.config.layers import Layer, named_layer
+from ranger_cdap.config.tables import rows_of
 from ranger_cdap.errors import ConfigError
 
 SECURITY_FILE: Final = "ranger-cdap-security.xml"
@@ -116,7 +114,7 @@ def _says_nothing(value: str, row: Mapping[str, str] | None) -> bool:
 
 
 def _row(key: str) -> Mapping[str, str] | None:
-    rows = _rows()
+    rows = rows_of("hadoop")
     patterns = [name for name in rows if name.endswith("*") and key.startswith(name[:-1])]
     return rows.get(key) or (rows[max(patterns, key=len)] if patterns else None)
 
@@ -204,8 +202,3 @@ _FORMS: Final[Mapping[str, Callable[[str, Mapping[str, str]], Any]]] = {
     "pem": _pem,
     "sink": lambda text, row: row["sink"] if text.strip().lower() in _ON else "",
 }
-
-
-@cache
-def _rows() -> Mapping[str, Mapping[str, str]]:
-    return tomllib.loads(files(__package__).joinpath("hadoop.toml").read_text(encoding="utf-8"))

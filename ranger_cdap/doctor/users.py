@@ -12,6 +12,7 @@ from typing import Self
 
 from ranger_cdap.config import Location, Settings
 from ranger_cdap.config.secret_files import Program
+from ranger_cdap.directory.account_name import account_name
 
 ROOT = 0
 
@@ -113,7 +114,4 @@ def owner_of(path: Location) -> int | None:
 
 def name_of(uid: int) -> str:
     """Return the name of a user, or the uid if there is none."""
-    try:
-        return f"`{pwd.getpwuid(uid).pw_name}`"
-    except KeyError:
-        return f"`{uid}`"
+    return f"`{account_name(uid)}`"

@@ -28,8 +28,9 @@ def _hdfs_sink(settings: Settings) -> AuditSink:
     from ranger_cdap.sinks.hdfs import HdfsSink
     from ranger_cdap.sinks.staged_files import StagedFiles
 
-    staged = StagedFiles(audit.spool_dir, host_name(), max_bytes=audit.spool_max_bytes)
-    return HdfsSink(published_directory(audit.hdfs_dir), staged)
+    return HdfsSink(
+        published_directory(audit.hdfs_dir), StagedFiles(audit.spool_dir, host_name(), max_bytes=audit.spool_max_bytes)
+    )
 
 
 def _kafka_sink(settings: Settings) -> AuditSink:

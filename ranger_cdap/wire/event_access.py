@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import grp
 import os
-import pwd
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from ranger_cdap.directory.account_name import account_name
 from ranger_cdap.errors import ConfigError
 
 _ROOT: Final = 0
@@ -47,8 +47,8 @@ class EventAccess:
             raise ConfigError(f"there is no group `{group}` on this machine; add it (groupadd) or correct {_SETTING}")
         if os.geteuid() != 0 and number not in {os.getegid(), *os.getgroups()}:
             raise ConfigError(
-                f"user `{_user()}`, which runs this program, is not in the group `{group}` of {_SETTING}: add the user "
-                "(usermod -aG; `SupplementaryGroups=` of the unit) and start again"
+                f"user `{account_name(os.geteuid())}`, which runs this program, is not in the group `{group}` of"
+                f" {_SETTING}: add the user (usermod -aG; `SupplementaryGroups=` of the unit) and start again"
             )
         return cls(number)
 
@@ -135,14 +135,7 @@ def opened(path: Path, flags: int) -> Iterator[int]:
 
 
 def _of_another(path: Path) -> ConfigError:
-    user = _user()
+    user = account_name(os.geteuid())
     return ConfigError(
         f"`{path}` does not belong to `{user}`, which runs this program: chown -R `service.events_dir` to `{user}`"
     )
-
-
-def _user() -> str:
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return str(os.geteuid())

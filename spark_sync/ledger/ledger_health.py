@@ -126,8 +126,7 @@ def reason_of(error: Exception) -> str:
 
 
 def _log(directory: Location, names: re.Pattern[str]) -> list[tuple[Location, int | None]]:
-    found = entries(directory / LOG)
-    return [(directory / LOG / each.name, each.size) for each in found if names.fullmatch(each.name)]
+    return [(directory / LOG / each.name, each.size) for each in entries(directory / LOG) if names.fullmatch(each.name)]
 
 
 def _files(directory: Location) -> Iterator[tuple[Location, int | None, int | None]]:

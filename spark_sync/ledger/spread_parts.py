@@ -128,8 +128,10 @@ class _PartFile:
 
 
 def _entities(rows: pa.Table) -> list[EntityId]:
-    columns = rows["type"].to_pylist(), rows["parts"].to_pylist()
-    return [EntityId(type_, tuple(parts)) for type_, parts in zip(*columns, strict=True)]
+    return [
+        EntityId(type_, tuple(parts))
+        for type_, parts in zip(rows["type"].to_pylist(), rows["parts"].to_pylist(), strict=True)
+    ]
 
 
 def _keys(rows: pa.Table) -> list[tuple[str, int]]:

@@ -71,8 +71,9 @@ class Facts:
     @property
     def decided(self) -> list[Life]:
         """Return the lives by number, without unconfirmed ones."""
-        found = (life for life in self.lives if life.state is not State.UNCONFIRMED)
-        return sorted(found, key=lambda life: life.number)
+        return sorted(
+            (life for life in self.lives if life.state is not State.UNCONFIRMED), key=lambda life: life.number
+        )
 
     @property
     def current(self) -> Life | None:

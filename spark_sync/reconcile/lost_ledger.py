@@ -97,8 +97,9 @@ def forget_undecided(ledger: DeltaLedger) -> None:
 
     If a policy of one is in Ranger, `sync reconcile --adopt` recognises its creator.
     """
-    undecided = ledger.lives((State.PENDING, State.FAILED, *DOUBTED_STATES))
-    ledger.record(LedgerChange(life, _forgotten(life)) for life in undecided)
+    ledger.record(
+        LedgerChange(life, _forgotten(life)) for life in ledger.lives((State.PENDING, State.FAILED, *DOUBTED_STATES))
+    )
 
 
 def _forgotten(life: Life) -> Life:

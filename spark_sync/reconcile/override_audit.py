@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import cache
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 from ranger_cdap.audit import AuditRecord, AuditTrail, event_id, open_trail
 from ranger_cdap.cdap.entity import to_resource
 from ranger_cdap.config import Settings
+from ranger_cdap.directory.account_name import account_name
 from ranger_cdap.plugins.manager import audit_sinks, plugin_manager
 from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.grants.rights_of_others import Audited
@@ -104,9 +104,5 @@ def _record(settings: Settings, life: Life, access: str, *, now: int, reason: st
 
 def account() -> str:
     """Return the account that runs this program and, with sudo, its caller."""
-    try:
-        name = pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        name = str(os.getuid())
-    caller = os.environ.get("SUDO_USER", "")
+    name, caller = account_name(os.getuid()), os.environ.get("SUDO_USER", "")
     return f"{name} (sudo: {caller})" if caller and caller != name else name

@@ -75,8 +75,7 @@ def lives_to_compare(
     Most lives of a large ledger are none of these: known without a creator, or ended.
     """
     granted = {life.entity for page in ledger.pages_with_grants() for life in page}
-    ours = filter(may_be_ours, policies)
-    named = {entity for policy in ours if (entity := named_entity(policy, instance))}
+    named = {entity for policy in filter(may_be_ours, policies) if (entity := named_entity(policy, instance))}
     touched = {*granted, *named, *by_entity(policies, instance), *entities}
     lives = ledger.find_lives(entities=touched) if touched else []
     return lives if all(life for _, life in unrecorded(lives, policies, instance)) else ledger.lives(list(State))

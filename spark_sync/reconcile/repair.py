@@ -68,8 +68,7 @@ def repair(finding: DriftFinding, action: RepairAction) -> Rows | None:
             reason = "its grant was revoked manually, which was accepted"
             after = life.become(State.KNOWN, reason=reason, **_LEFT_TO_PEOPLE)
         case Drift.ENTITY_DELETED, RepairAction.RELEASE if life:
-            ended = _ended(life, finding.facts.taken)
-            after = ended.become(State.CLOSED, reason=RELEASED, **WITHOUT_GRANT)
+            after = _ended(life, finding.facts.taken).become(State.CLOSED, reason=RELEASED, **WITHOUT_GRANT)
         case Drift.ENTITY_DELETED, RepairAction.REVOKE if life:
             after = _ended(life, finding.facts.taken)
         case Drift.STALE, RepairAction.RELEASE if _is_past(finding):

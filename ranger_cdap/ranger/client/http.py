@@ -112,7 +112,13 @@ class AdminHttp:
         if not body:
             return None
         if (value := decode_or_none(body)) is None:
-            raise _not_json(api)
+            where = f"`{api.method.value} /{api.path}`"
+            raise UnexpectedAnswer(
+                f"the answer to {where} is not JSON; is `ranger.url` the address of Ranger Admin?",
+                method=api.method.value,
+                path=f"/{api.path}",
+                status=HTTPStatus.OK,
+            )
         return value
 
     def fetch(
@@ -200,12 +206,3 @@ def _may_repeat(method: HttpMethod) -> Callable[[Exception], bool]:
         HttpMethod.POST: (ConflictingChange, NotConnected),
     }.get(method, (NotConnected,))
     return lambda error: isinstance(error, repeatable)
-
-
-def _not_json(api: API) -> UnexpectedAnswer:
-    return UnexpectedAnswer(
-        f"the answer to `{api.method.value} /{api.path}` is not JSON; is `ranger.url` the address of Ranger Admin?",
-        method=api.method.value,
-        path=f"/{api.path}",
-        status=HTTPStatus.OK,
-    )

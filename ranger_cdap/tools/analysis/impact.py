@@ -206,8 +206,7 @@ class _Comparer:
                 for access in self.accesses:
                     for source in tag_sources(self.after, one, path, access):
                         first = before_tag(self.after, source, source.region, rank, order)
-                        allowed = self.before.allowed(region, access)
-                        yield from self._row(source, allowed, all_of((unprivileged, first)))
+                        yield from self._row(source, self.before.allowed(region, access), all_of((unprivileged, first)))
 
     def _row(self, source: AccessSource, allowed_before: Formula, rest: Formula) -> Iterator[ChangedAccess]:
         """Yield the row of a source, if it has any request."""

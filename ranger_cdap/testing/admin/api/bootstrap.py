@@ -27,8 +27,9 @@ def prepare(tables: Tables, admin_password_hash: str, now: int) -> None:
     missing = set(principals.missing("users", [name for name, _, _ in BUILT_IN_USERS]))
     for name, first_name, role in BUILT_IN_USERS:
         if name in missing:
-            user = User(name=name, first_name=first_name, description=name, user_role_list=[role])
-            principals.insert_user(user, None, None, now)
+            principals.insert_user(
+                User(name=name, first_name=first_name, description=name, user_role_list=[role]), None, None, now
+            )
     if principals.groups.by_name(PUBLIC_GROUP) is None:
         principals.insert_group(Group(name=PUBLIC_GROUP, description="public group"), None, now)
     principals.set_password(ADMIN, admin_password_hash)

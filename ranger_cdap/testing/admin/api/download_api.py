@@ -82,13 +82,15 @@ def _changed_policy(call: AdminCall, change: LoggedChange) -> dict[str, Any]:
     stored = call.tables.policy_by_id(change.policy_id)
     if stored is not None:
         return stored.to_json()
-    gone = AdminPolicy(policy_type=change.policy_type)
-    return {"id": change.policy_id, "serviceType": change.service_type} | to_json_object(gone)
+    return {"id": change.policy_id, "serviceType": change.service_type} | to_json_object(
+        AdminPolicy(policy_type=change.policy_type)
+    )
 
 
 def _policies(call: AdminCall, service: StoredService, *, zone: str = "", enabled_only: bool) -> list[msgspec.Raw]:
-    stored = call.tables.policies(service.stamp.id, zone=zone, enabled_only=enabled_only)
-    return [msgspec.Raw(row.listed) for row in stored]
+    return [
+        msgspec.Raw(row.listed) for row in call.tables.policies(service.stamp.id, zone=zone, enabled_only=enabled_only)
+    ]
 
 
 def _zones(call: AdminCall, service: StoredService, content: Callable[[str], dict[str, Any]]) -> dict[str, Any]:

@@ -130,8 +130,9 @@ def create_principals(
     """Create missing users, groups and roles, without a password, as Ranger does for names in other documents."""
     principals, author = call.tables.principals, call.caller.shown_name
     for name in principals.missing("users", users):
-        user = User(name=name, user_role_list=["ROLE_USER"], user_source=EXTERNAL)
-        principals.insert_user(user, None, author, call.now)
+        principals.insert_user(
+            User(name=name, user_role_list=["ROLE_USER"], user_source=EXTERNAL), None, author, call.now
+        )
     for name in principals.missing("groups", groups):
         principals.insert_group(Group(name=name, group_source=EXTERNAL), author, call.now)
     for name in principals.missing("roles", roles):

@@ -26,8 +26,7 @@ def replace_in_policies(call: AdminCall, kind: str, name: str, others: Sequence[
             policy = stored.document
             items = [item for item in policy.items() if name in getattr(item, kind)]
             for item in items:
-                names = getattr(item, kind)
-                setattr(item, kind, [new for old in names for new in (others if old == name else (old,))])
+                setattr(item, kind, [new for old in getattr(item, kind) for new in (others if old == name else (old,))])
             if items:
                 call.tables.update_policy(service, stored, policy, stored.signature, call.caller.shown_name, call.now)
                 changed.append(service)

@@ -184,5 +184,7 @@ def _require_service_admin(call: AdminCall) -> None:
 
 
 def _role(call: AdminCall, name: str) -> StoredRole:
-    refusal = refuse(f"User doesn't have permissions to get details for {name}", code=1)
-    return found(call.tables.principals.roles.by_name(name), refusal)
+    return found(
+        call.tables.principals.roles.by_name(name),
+        refuse(f"User doesn't have permissions to get details for {name}", code=1),
+    )

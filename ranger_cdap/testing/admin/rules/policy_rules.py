@@ -163,8 +163,9 @@ def _check_item(item: PolicyItem, known: Sequence[str]) -> Iterator[ValidationFa
 def _check_resource_names(policy: AdminPolicy, definition: AdminServiceDef) -> Iterator[ValidationFailure]:
     paths = hierarchies(definition.resources) if policy.policy_type == 0 else []
     if not paths:
-        text = " does not have any resource hierarchies"
-        yield of_rule(3011, NO_HIERARCHIES, definition.name, text, subfield="incompatible")
+        yield of_rule(
+            3011, NO_HIERARCHIES, definition.name, " does not have any resource hierarchies", subfield="incompatible"
+        )
         return
     mandatory = {resource.name for resource in definition.resources if resource.mandatory}
     for resources in (policy.resources, *policy.additional_resources):
@@ -187,10 +188,8 @@ def _check_values(
 ) -> Iterator[ValidationFailure]:
     if not resource.values:
         yield failure(3026, subfield=name)
-    yield from (
-        failure(3056, name, value, subfield=name)
-        for value in [value for value, times in Counter(resource.values).items() if times > 1][:1]
-    )
+    for value in [value for value, times in Counter(resource.values).items() if times > 1][:1]:
+        yield failure(3056, name, value, subfield=name)
     if definition is None:
         return
     if resource.is_excludes and not definition.excludes_supported:

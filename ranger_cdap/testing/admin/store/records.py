@@ -176,8 +176,13 @@ class StoredMember:
 
     def to_json(self) -> dict[str, Any]:
         """Return Ranger's JSON."""
-        fields = {"name": self.group, "parentGroupId": self.group_id, "userId": self.user_id}
-        return {"id": self.id, **dates(self.create_time, None), **fields}
+        return {
+            "id": self.id,
+            **dates(self.create_time, None),
+            "name": self.group,
+            "parentGroupId": self.group_id,
+            "userId": self.user_id,
+        }
 
 
 @dataclass(frozen=True, slots=True)

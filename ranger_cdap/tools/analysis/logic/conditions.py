@@ -177,8 +177,7 @@ def effectiveness(type_: str, schedules: tuple[Schedule, ...], *, lenient: bool)
         return ConditionOutcome.HOLDS if applies else ConditionOutcome.FAILS
 
     key = ("tag validity", schedules)
-    text = f"while the tag {type_} is valid"
-    return SymbolicCondition(key, text, outcome, {"access_time": tuple(_times(schedules))})
+    return SymbolicCondition(key, f"while the tag {type_} is valid", outcome, {"access_time": tuple(_times(schedules))})
 
 
 def circumstances(conditions: Iterable[SymbolicCondition], base: AccessRequest) -> Iterator[AccessRequest]:
