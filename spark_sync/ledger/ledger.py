@@ -14,7 +14,7 @@ from ranger_cdap.ranger_model.policy import Policy
 from spark_sync.ledger.event import EntityEvent
 from spark_sync.ledger.life import PENDING_STATES, Life
 
-FEW_EVENTS: Final = 500_000
+FEW_EVENTS: Final = 4_000_000
 """New events up to which the fold needs no Spark."""
 
 

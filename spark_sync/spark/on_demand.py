@@ -25,10 +25,10 @@ IDLE: Final = 300.0
 class Few:
     """Bytes of a source's new files, and new events, up to which they are read and folded in this process.
 
-    For more, Spark is faster on several processors, though it takes twice their time.
+    For more, Spark is faster on several processors, though it takes twice their time and three times the memory.
     """
 
-    bytes: int = 1_000_000_000
+    bytes: int = 4_000_000_000
     events: int = FEW_EVENTS
 
 
