@@ -7,7 +7,7 @@ from typing import Final
 from size import table
 
 CEILING: Final = {
-    "statements": 33_493,
+    "statements": 33_394,
     "commands": 46,
     "options": 130,
     "settings": 142,

@@ -36,6 +36,9 @@ class Documents(msgspec.Struct, frozen=True):
     tags: bytes | None = None
     users: bytes | None = None
 
+    def __repr__(self) -> str:
+        return "Documents(...)"  # a log or a terminal does not get all policies and users
+
 
 class PolicySet(msgspec.Struct, frozen=True, eq=False):
     """Documents of one service, compiled; immutable."""
@@ -44,6 +47,9 @@ class PolicySet(msgspec.Struct, frozen=True, eq=False):
     versions: Versions
     engine: PolicyEngine
     user_groups: Mapping[str, Sequence[str]] | None
+
+    def __repr__(self) -> str:
+        return f"PolicySet({self.versions!r})"
 
     def groups_of(self, user: str) -> frozenset[str]:
         """Return the user's groups in Ranger; none if the user store was not downloaded."""

@@ -100,3 +100,12 @@ def test_who_does_not_want_groups_does_not_ask_for_users(ranger: FakeRanger, set
     ) as refresher:
         assert may_read(refresher.refresh())
     assert not any(asked.startswith("users") for asked in ranger.asked)
+
+
+def test_what_is_printed_of_the_policies_in_effect_names_no_one(started: Started, ranger: FakeRanger) -> None:
+    """A debugger, a shell or a log that shows them would show the directory of users otherwise."""
+    ranger.documents["users"] = users(4, alice=["sales", "staff"])
+    snapshot = started().refresh()
+    shown = f"{snapshot!r} {snapshot.documents!r}"
+    assert [word for word in ("alice", "sales", "policyItems") if word in shown] == []
+    assert len(shown) < 2_000
