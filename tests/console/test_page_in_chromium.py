@@ -165,6 +165,23 @@ def is_readable(signed_in: Browser, url: str, dark: bool, folder: Path) -> None:
     assert (brightness(ink) > brightness(paper)) is dark
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_matrix_on_a_phone_is_a_card_per_entity(signed_in: Browser, company_world: ConsoleWorld, dark: bool) -> None:
+    shown = "[...document.querySelectorAll('.matrix, .matrix-cards')].filter(e => e.offsetHeight).map(e => e.className)"
+    for width in (1280, 768):
+        signed_in.screen(width, 800, dark=dark)
+        signed_in.visit(company_world.url + VIEWS["matrix"])
+        assert signed_in.evaluate(shown) == ["matrix"]
+    signed_in.screen(390, 844, dark=dark)
+    signed_in.visit(company_world.url + VIEWS["matrix"])
+    assert signed_in.evaluate(shown) == ["matrix-cards"]
+    assert signed_in.evaluate("[...document.querySelectorAll('details')].every(e => e.open)"), "there are few"
+    assert signed_in.evaluate("document.documentElement.scrollHeight") < 4_000
+    assert signed_in.evaluate("document.documentElement.scrollWidth") <= 390
+    assert signed_in.evaluate(BROKEN_WORDS) == []
+    assert [text for text, ratio in signed_in.evaluate(CONTRASTS) if ratio < 4.5] == []
+
+
 def brightness(colour: str) -> int:
     return sum(int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(","))
 

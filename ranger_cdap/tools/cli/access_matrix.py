@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +17,7 @@ from ranger_cdap.cli.display import page_template
 from ranger_cdap.cli.files import write_file
 from ranger_cdap.cli.invocation import Invocation
 from ranger_cdap.engine import Verdict
+from ranger_cdap.keyed import grouped
 from ranger_cdap.tools.questions.matrix import LETTERS, ActionAccess, Matrix, MatrixCell, MatrixSubject
 from ranger_cdap.tools.questions.matrix_document import MatrixNotes, access_text, matrix_document
 from ranger_cdap.tools.questions.namespace_matrix import NamespaceMatrix
@@ -74,11 +75,24 @@ def _print_matrix(invocation: Invocation, found: NamespaceMatrix) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """An entity or a pattern, with a cell per subject."""
+
+    entity: EntityId | EntityPattern
+    cells: Sequence[tuple[MatrixSubject, MatrixCell]]
+
+    @property
+    def alike(self) -> Mapping[MatrixCell, Sequence[MatrixSubject]]:
+        """Return the subjects with the same access, without those to whom no policy applies."""
+        return grouped((cell, subject) for subject, cell in self.cells if not cell.is_empty)
+
+
+@dataclass(frozen=True, slots=True)
 class MatrixPage:
     """Content of the template of a matrix: rows by type of entity, numbered notes, and the policies that decide."""
 
     matrix: Matrix
-    groups: Iterable[tuple[str, Iterable[tuple[EntityId | EntityPattern, list[tuple[MatrixSubject, MatrixCell]]]]]]
+    groups: Sequence[tuple[str, Sequence[MatrixRow]]]
     notes: MatrixNotes
     access: Callable[[ActionAccess], str]
     policies: Sequence[str]
@@ -89,11 +103,11 @@ class MatrixPage:
     def of(cls, matrix: Matrix, book: PolicyIndex) -> Self:
         """Return the page of a matrix, with the policies of an index."""
         rows = zip(matrix.entities, matrix.rows, strict=True)
-        paired = ((entity, list(zip(matrix.subjects, row, strict=True))) for entity, row in rows)
+        paired = (MatrixRow(entity, list(zip(matrix.subjects, row, strict=True))) for entity, row in rows)
         ids = {mark.policy_id for row in matrix.rows for cell in row for _, mark in cell.letters if mark.policy_id >= 0}
         return cls(
             matrix,
-            groupby(paired, key=lambda pair: pair[0].type),
+            [(kind, list(found)) for kind, found in groupby(paired, key=lambda row: row.entity.type)],
             MatrixNotes(book),
             lambda mark: access_text(mark, book),
             [book.named(policy_id) for policy_id in sorted(ids)],

@@ -150,11 +150,11 @@ EVIL = [
 ]
 INERT = {
     "html", "head", "meta", "title", "style", "body", "h1", "p", "span", "div", "table", "thead", "tbody", "tr", "th",
-    "td", "b", "i", "s", "small", "sup", "h2", "ul", "ol", "li",
+    "td", "b", "i", "s", "small", "sup", "h2", "ul", "ol", "li", "details", "summary", "dl", "dt", "dd",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "class", "tabindex", "role", "aria-label", "scope", "colspan",
-    "title",
+    "title", "open",
 }  # fmt: skip
 
 
@@ -186,7 +186,9 @@ def test_no_name_of_a_policy_can_act_on_the_page(evil: str) -> None:
     )
     reader = must_be_inert(Path("ns1.html").read_text(encoding="utf-8"))
     shown = evil.replace("\n", "\\n")
-    assert [text for text in reader.texts if text in (shown, shown + "2")] == [shown, shown + "2", shown]
+    found = [text for text in reader.texts if text in (shown, shown + "2")]
+    assert found[:3] == [shown, shown + "2", shown], "the heads: the user, the further one, the group"
+    assert found[3:], "the cards"
     told = [str(attributes["title"]) for tag, attributes in reader.tags if tag == "td" and "title" in attributes]
     assert any(f'READ: allowed by policy 9 "{shown}"' in title for title in told)
 
@@ -229,6 +231,22 @@ def test_the_page_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "<i>R?<sup>1</sup></i>" in text
     assert reader.texts.index("allowed if ip-range (10.0.0.1)") > reader.texts.index("Notes")
     assert "READ: allowed if ip-range (10.0.0.1); now not allowed by" not in text, "no policy allows it now"
+
+
+def test_a_card_has_the_cells_of_its_row_each_access_once(capsys: pytest.CaptureFixture[str]) -> None:
+    document = asked(capsys)
+    assert main([*MATRIX, *named(Path(), POLICIES), "--out", "ns1.html"]) == 0
+    text = Path("ns1.html").read_text(encoding="utf-8")
+    _, *cards = re.split("<details[^>]*>", text)
+    assert len(cards) == len(document["rows"])
+    for row, card in zip(document["rows"], cards, strict=True):
+        card = card.partition("</details>")[0]
+        assert f"<summary>{row['entity'].partition(':')[2]}</summary>" in card
+        accesses = re.findall("<dt>(.*?)</dt>", card, re.DOTALL)
+        assert len(accesses) == len(set(accesses))
+        lists = [re.sub("<[^>]+>|user |group ", "", one) for one in re.findall("<dd>(.*?)</dd>", card, re.DOTALL)]
+        found = sorted(name for one in lists for name in one.split(", "))
+        assert found == sorted(cell["name"] or cell["kind"] for cell in row["cells"])
 
 
 def test_the_table_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
