@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -23,7 +24,25 @@ _FIELDS: Final = {
     "namespace": (ConsoleView.MATRIX, "namespace"),
 }
 """The view that answers the question about a name of a kind, and its field; those of entities are about holders."""
-_NAMED: Final = re.compile(rf"\bpolicy (?P<policy>\d+)|\b(?:{'|'.join(entity_types())}):[\w$.*/@-]*[\w$*/@-]", re.ASCII)
+_KINDS: Final[Mapping[str | None, str]] = {
+    "user": "user",
+    "group": "group",
+    "role": "role",
+    "in": "group",
+    "for": "user",
+    "from": "user",
+    "remove": "user",
+    None: "user",
+}
+"""The kind of the names that follow a word of a sentence; None: at its beginning."""
+_LONGEST: Final = 100
+"""Characters of a name that is found in a sentence."""
+_NAMED: Final = re.compile(
+    rf"\bpolicy (?P<policy>\d+)|\b(?:{'|'.join(entity_types())}):[\w$.*/@-]*[\w$*/@-]"
+    rf"|(?:\b(?P<word>user|group|role|in|for|from|remove) `?|(?P<next>, )|^)(?=(?P<names>.{{1,{_LONGEST}}}))",
+    re.ASCII | re.DOTALL,
+)
+_END: Final = re.compile('(?=[ ,:;)"`])|$')
 
 
 def about(kind: str, name: str) -> str:
@@ -35,10 +54,14 @@ def about(kind: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Links of one page: `base` is the address of Ranger's web UI, empty if there is none."""
+    """Links of one page: `base` is the address of Ranger's web UI, empty if there is none.
+
+    `known` are the names that are linked in sentences, with their kinds: `user alice`, `group etl`, `role ops`.
+    """
 
     base: str
     engine: PolicyEngine | None
+    known: Collection[str] = ()
     _services: dict[int, dict[int, int]] = field(default_factory=dict)
 
     def policy(self, policy_id: int) -> str:
@@ -50,12 +73,26 @@ class Links:
         return "" if service is None else f"{self.base}/index.html#/service/{service}/policies/{policy_id}/edit"
 
     def linked(self, text: object) -> Markup:
-        """Return a text of an answer, escaped, with links at its entities and policies."""
-        shown, found, end = str(text), Markup(), 0
+        """Return a text of an answer, escaped, with links at its users, groups, roles, entities and policies."""
+        shown, found, end, kind = str(text), Markup(), 0, ""
         for match in _NAMED.finditer(shown):
-            policy = match["policy"]
-            address = self.policy(int(policy)) if policy else about("entity", match[0])
-            found += escape(visible(shown[end : match.start()], keep=""))
-            found += Markup('<a href="{}" rel="noreferrer">{}</a>').format(address, match[0]) if address else match[0]
-            end = match.end()
+            names = match["names"]
+            if match.start() < end or (
+                match["next"] and match.start() > end
+            ):  # in a name, or the comma of another list
+                continue
+            if not match["next"]:
+                kind = "entity" if names is None else _KINDS[match["word"]]
+            start = match.start() if names is None else match.end()
+            name = match[0] if names is None else self._first(kind, names)
+            address = self.policy(int(match["policy"])) if match["policy"] else name and about(kind, name)
+            if address:
+                found += escape(visible(shown[end:start], keep=""))
+                found += Markup('<a href="{}" rel="noreferrer">{}</a>').format(address, visible(name, keep=""))
+                end = start + len(name)
         return found + escape(visible(shown[end:], keep=""))
+
+    def _first(self, kind: str, names: str) -> str:
+        """Return the longest known name that a list begins with, empty if there is none."""
+        ends = [one.start() for one in _END.finditer(names)]
+        return next((names[:end] for end in reversed(ends) if f"{kind} {names[:end]}" in self.known), "")

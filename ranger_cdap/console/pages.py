@@ -65,6 +65,9 @@ def view_page(
     status: StatusAnswer,
 ) -> bytes:
     """Return the page of a view with its form, and its answer if there is one."""
+    rows = answer.rows if isinstance(answer, ImpactAnswer) else ()
+    by_kind = {"user": names.users | {form.typed.get("user", "")}, "group": names.groups, "role": names.roles}
+    known = {f"{kind} {name}" for kind, found in by_kind.items() for name in found}.union(*(one.who for one in rows))
     return (
         page_template(f"{form.view}.html", __package__, SHARED)
         .render(
@@ -83,7 +86,7 @@ def view_page(
             page=MatrixPage.of(answer.matrix, answer.index) if isinstance(answer, NamespaceMatrix) else None,
             status=status,
             about=about,
-            linked=Links(context.ranger_ui, engine).linked,
+            linked=Links(context.ranger_ui, engine, known).linked,
         )
         .encode()
     )
