@@ -231,6 +231,24 @@ def test_the_keyboard_reaches_each_view_and_each_field_in_order(
     assert reached == [(one, "solid") for one in (*views, *labels, button)]
 
 
+@pytest.mark.parametrize("path", ["/", *FORMS])
+def test_after_the_press_of_the_button_a_line_says_that_the_answer_is_worked_on(
+    signed_in: Browser, world: ConsoleWorld, path: str
+) -> None:
+    signed_in.visit(world.url + path)
+    visibility = "getComputedStyle(document.querySelector('[role=status] .working')).visibility"
+    assert signed_in.evaluate(visibility) == "hidden"
+    place = signed_in.evaluate("(b => [b.x + 5, b.y + 5])(document.querySelector('button').getBoundingClientRect())")
+    for kind, (x, y) in (
+        ("mousePressed", place),
+        ("mouseMoved", (1, 1)),
+        ("mouseReleased", (1, 1)),
+    ):  # so nothing is sent
+        signed_in("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+    assert signed_in.evaluate("document.querySelector('button:active')") is None
+    assert signed_in.evaluate(visibility) == "visible"
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_file_is_uploaded_without_javascript(
     signed_in: Browser, company_world: ConsoleWorld, host: str, tmp_path: Path
