@@ -7,6 +7,7 @@ import msgspec
 import pluggy
 import pytest
 
+from ranger_cdap.authz.access_review import review_engine
 from ranger_cdap.authz.authorizer import Authorizer
 from ranger_cdap.cdap.answer import Answer
 from ranger_cdap.cdap.entity import EntityId, entity_id, parse_entity
@@ -213,3 +214,18 @@ def test_a_policy_that_has_ended_gives_nobody_access(
         users = asked.who(NS1).users
 
     assert users.get("alice", {}).get("read") == (status and AccessEntry(status, 1))
+
+
+def test_the_engine_without_ended_policies_is_compiled_once_per_set_of_policies(tmp_path: Path) -> None:
+    ended = policy(9, {"namespace": "ns9"}, ["eve"], ["read"], validitySchedules=[{"endTime": "2001/01/01 00:00:00"}])
+    file, seen = tmp_path / "policies.json", []
+    for user in ("alice", "bob", "alice"):
+        of_user = policy(1, {"namespace": "ns1"}, [user], ["read"])
+        file.write_bytes(msgspec.json.encode(authorizer_world.document([of_user, ended])))
+        with Authorizer.from_policies(file) as asked:
+            engine = review_engine(asked.snapshot, 1_700_000_000_000)
+            assert engine is review_engine(asked.snapshot, 1_800_000_000_000)
+            assert engine is not asked.snapshot.engine
+            assert asked.who(NS1).users.keys() == {user}
+            seen.append(engine)
+    assert len(set(map(id, seen))) == len(seen)
