@@ -77,9 +77,8 @@ class Links:
         shown, found, end, kind = str(text), Markup(), 0, ""
         for match in _NAMED.finditer(shown):
             names = match["names"]
-            if match.start() < end or (
-                match["next"] and match.start() > end
-            ):  # in a name, or the comma of another list
+            of_another_list = match["next"] and match.start() > end
+            if match.start() < end or of_another_list:
                 continue
             if not match["next"]:
                 kind = "entity" if names is None else _KINDS[match["word"]]
