@@ -24,7 +24,7 @@ from ranger_cdap.config.core_site import core_site_layer, unused_core_site
 from ranger_cdap.config.exposure import exposed_files, secrets
 from ranger_cdap.config.group_checks import Problem, group_problems
 from ranger_cdap.config.hadoop import NotUsed, hadoop_layer
-from ranger_cdap.config.layers import Layer, environment_layer, file_layer, flag_layer, overlay
+from ranger_cdap.config.layers import ENVIRONMENT_PREFIX, Layer, environment_layer, file_layer, flag_layer, overlay
 from ranger_cdap.config.location import location
 from ranger_cdap.config.secret import Secret, resolve_secret
 from ranger_cdap.config.service import CallerSettings
@@ -112,6 +112,7 @@ def read_configuration(
         path = DEFAULT_FILE
     flag_values = flag_layer(flags)
     _refuse_secrets(flag_values)
+    _refuse_single_underscores(environ)
     file_values, environment = file_layer(path) if path else Layer({}), environment_layer(environ)
     above = overlay([file_values, environment, flag_values])
     origin = f"`{path}`" if path else "the environment"
@@ -131,6 +132,16 @@ def read_configuration(
     for file in exposed:
         _log.warning("file `%s` holds a secret and is world-readable; chmod o-r it", file)
     return Configuration(settings, merged.origins, not_used, exposed)
+
+
+def _refuse_single_underscores(environ: Mapping[str, str]) -> None:
+    """Raise ConfigError for a variable that would set something if its table ended with two underscores."""
+    tables = {table.name: msgspec.structs.fields(table.type) for table in msgspec.structs.fields(Settings)}
+    for name in environ:
+        table, _, key = name.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")
+        if name.startswith(ENVIRONMENT_PREFIX) and key in [field.name for field in tables.get(table, ())]:
+            meant = f"{ENVIRONMENT_PREFIX}{table}__{key}".upper()
+            raise ConfigError(f"environment {name}: it sets nothing; write `{meant}`, with two underscores")
 
 
 def parse_settings(

@@ -99,6 +99,11 @@ def test_a_bad_setting_is_one_sentence_that_names_it(tmp_path: Path, text: str, 
             {"RANGER_CDAP_RANGER__URL": "x"},
             "environment RANGER_CDAP_RANGER__URL: `ranger.url` must be an address like",
         ),
+        (
+            [],
+            {"RANGER_CDAP_RANGER_URL": "x"},
+            "environment RANGER_CDAP_RANGER_URL: it sets nothing; write `RANGER_CDAP_RANGER__URL`, with two",
+        ),
         ([], {}, "file other.toml: `plugin.poll_interval`: expected a number, got a text"),
     ],
 )

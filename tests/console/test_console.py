@@ -187,7 +187,7 @@ def test_so_they_do_of_the_made_up_estate(
     world: ConsoleWorld, made_up: Estate, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(QUESTIONS, name, ESTATE_QUESTIONS[name])
-    monkeypatch.setenv("RANGER_CDAP_RANGER_SERVICE", "cdap_estate")
+    monkeypatch.setenv("RANGER_CDAP_RANGER__SERVICE", "cdap_estate")
     check(made_up.takes_effect(world), world, name, capsys)
 
 
