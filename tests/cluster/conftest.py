@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -25,11 +24,18 @@ REAL = [pytest.param(name, marks=pytest.mark.cluster) for name in ("s3", "hdfs")
 
 
 @pytest.fixture(scope="session")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def s3_variables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of clients of a server, also if a test sets another one for itself."""
     with s3_server(tmp_path_factory.mktemp("s3")) as variables, pytest.MonkeyPatch.context() as patch:
         for name, value in variables.items():
             patch.setenv(name, value)
-        yield f"s3://{BUCKET}"
+        yield dict(variables)
+
+
+@pytest.fixture(scope="session")
+def s3(s3_variables: dict[str, str]) -> str:
+    assert s3_variables
+    return f"s3://{BUCKET}"
 
 
 @pytest.fixture(scope="session")
@@ -39,9 +45,10 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
 
 
 @pytest.fixture(scope="session")
-def standalone_cluster(tmp_path_factory: pytest.TempPathFactory, s3: str) -> Iterator[SparkCluster]:
-    variables = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
-    with standalone(tmp_path_factory.mktemp("standalone"), s3, variables) as cluster:
+def standalone_cluster(
+    tmp_path_factory: pytest.TempPathFactory, s3: str, s3_variables: dict[str, str]
+) -> Iterator[SparkCluster]:
+    with standalone(tmp_path_factory.mktemp("standalone"), s3, s3_variables) as cluster:
         yield cluster
 
 

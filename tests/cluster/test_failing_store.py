@@ -28,7 +28,7 @@ from tests.spark_sync.test_job import FIRST, OTHERS, SECOND, by_values, run, tak
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
-PAIRS: Final = 10
+PAIRS: Final = 6
 
 
 @pytest.fixture
@@ -122,11 +122,12 @@ def test_two_drivers_on_a_failing_store_write_log_entries_conditionally(
     end = time.monotonic() + A_RUN
     while True:  # a lease whose release failed ends by time alone
         try:
-            many.ends_with(ranger)
+            run(many.settings)  # what they left, another run completes
             break
         except LeaseHeld:
             assert time.monotonic() < end, said
             time.sleep(1)
+    many.ends_with(ranger)
     assert set(commits) == {"*"}, commits
     assert {key.partition(" ")[0] for key in failed} >= {"GET", "PUT"}, (failed, said)
     assert not [each for each in said if "ledger-lost" in each or "ledger-spoiled" in each]
